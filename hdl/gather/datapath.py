@@ -24,7 +24,7 @@ class GatherDatapath(Component):
     :attr:`ReadOrder.MERGED` (``table.order``). A row always has all its beats. If one of its reads
     fails, ``cause`` says why, from the first invalid beat on. For an idx that is not in the table,
     row 0 is read and ``beyond`` is set. All invalid bytes are zero. ``table`` may change when
-    nothing is under way. Rows and strides are whole dwords; a row has 4 to 4,096 bytes.
+    nothing is under way. A row has 1 to 65,536 bytes; it and its table begin at any byte.
 
     ``requests`` and ``parts`` are those of a :class:`hdl.pcie.read_requester.ReadRequester`, which
     must cut requests at ``read_limit``: this is ``limit`` for merged rows, and a line for the other
@@ -46,7 +46,7 @@ class GatherDatapath(Component):
             {
                 "table": In(params.table),
                 "joined": In(1),
-                "first": In(params.reads.lane_bits),
+                "first": In(params.first_bits),
                 "limit": In(3),
                 "read_limit": Out(3),
                 "clear": In(1),

@@ -314,7 +314,7 @@ class GatherEngine(Component):
                 Mux(
                     control.streamed | control.posted,
                     0,
-                    control.destination[2 : self.params.beat_bits],
+                    control.destination[: self.params.beat_bits],
                 )
             ),
             output.halt.eq(control.halt),

@@ -67,7 +67,7 @@ WORK = data.StructLayout(
         "count": COUNT_BITS,
         "base": 64,
         "rows": 32,
-        "row_bytes": 13,
+        "row_bytes": 17,
         "stride": 17,
         "destination": 64,
         "completion": 64,
@@ -86,7 +86,7 @@ DESCRIPTOR = data.StructLayout(
         "count": COUNT_BITS,
         "rows": 32,
         "stride": 32,
-        "row_bytes": 16,
+        "row_bytes": 32,
         "tag": TAG_BITS,
         "order": 8,
         "wide": 8,
@@ -94,7 +94,7 @@ DESCRIPTOR = data.StructLayout(
         "streamed": 8,
         "coalesce": 8,
         "posted": 8,
-        "reserved": 80,
+        "reserved": 64,
     }
 )
 
@@ -124,7 +124,7 @@ class GatherEngineParams(Params):
     max_read: int = same_as(ReadRequesterParams, "max_read", default=512)
     idx_bits: int = same_as(GatherParams, "idx_bits", default=32)  #: width of an idx
     #: width of the stride in bytes
-    stride_bits: int = same_as(GatherParams, "stride_bits", default=16)
+    stride_bits: int = same_as(GatherParams, "stride_bits", default=17)
     address_bits: int = whole(16, 64, default=33)  #: width of a byte address in device memory
     #: chunks of 512 bytes of idxs that are read ahead
     idx_chunks: int = whole(2, 32, power_of_two=True, default=8)

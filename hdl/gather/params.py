@@ -1,9 +1,10 @@
 """Sets the sizes of a gather's datapath, and the bundles between its parts."""
 
+from bisect import bisect_right
 from dataclasses import field
 
 from amaranth.lib import data, enum
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.params import Params, whole
 from hdl.gather.limits import MAX_ROW
@@ -13,13 +14,13 @@ from hdl.pcie.params import ReadRequesterParams
 LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of a sector, its smallest read
 SLOT_BITS = 8  #: width of the number of a slot, a place for a row that is kept
 SLOTS = 1 << SLOT_BITS  #: most slots
-SKIP_BITS = 3  #: width of the number of a sector's dwords that do not belong to a row
+SKIP_BITS = 5  #: width of the number of a sector's bytes that do not belong to a row
 
 
 class ReadOrder(enum.Enum, shape=2):
     """Names how rows are read (:mod:`sim.golden.pcie_link`)."""
 
-    MERGED = 0  #: one read of the row's bytes
+    MERGED = 0  #: one read of the dwords that the row is in
     #: from the multiple of 32 at or before the row's first byte to that at or behind its end, cut
     #: where an address is a multiple of 128
     ALIGNED = 1
@@ -28,10 +29,10 @@ class ReadOrder(enum.Enum, shape=2):
     NAIVE = 2
 
 
-#: Describes the ``user`` bits that a read requester returns with a request's data. ``skip`` dwords
-#: before the row's first one and ``drop`` dwords behind its last one were read because reads cover
-#: whole sectors; ``last``: the request is the row's last; ``beyond``: its idx is not in the table;
-#: ``final``: the row is its array's last.
+#: Describes the ``user`` bits that a read requester returns with a request's data. ``skip`` bytes
+#: before the row's first one and ``drop`` bytes behind its last one were read because reads cover
+#: whole dwords or sectors; ``last``: the request is the row's last; ``beyond``: its idx is not in
+#: the table; ``final``: the row is its array's last.
 SHARE = data.StructLayout(
     {"skip": SKIP_BITS, "drop": SKIP_BITS, "last": 1, "beyond": 1, "final": 1}
 )
@@ -45,7 +46,7 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
     """Sets the widths of idxs and strides, and how rows are read."""
 
     idx_bits: int = whole(8, 32, default=32)  #: width of an idx
-    stride_bits: int = whole(8, 17, default=16)  #: width of the stride in bytes
+    stride_bits: int = whole(8, 17, default=17)  #: width of the stride in bytes
     #: parts of rows (a part is at most a beat) that are kept, to be repeated for equal idxs;
     #: 0: each idx has its own reads
     kept_parts: int = whole(64, 8192, power_of_two=True, or_zero=True, default=0, tag="_k{}")
@@ -57,6 +58,11 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
         super().__post_init__()
         if self.reads.user_bits != SHARE.size:
             raise ValueError(f"reads must have user_bits {SHARE.size}: {self.reads.user_bits}")
+
+    @property
+    def first_bits(self) -> int:
+        """Return the width of a byte's place in a beat."""
+        return ceil_log2(self.reads.data_bits // 8)
 
     @property
     def table(self) -> data.StructLayout:
@@ -99,17 +105,16 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
 
     def row_limits(self) -> list[int]:
         """Return the most bytes of a row that fits a slot, for slots of 1, 2, 4, ... parts."""
-        sizes = range(4, MAX_ROW + 1, 4)
         return [
-            max((size for size in sizes if self.max_parts(size) <= 1 << bits), default=0)
+            bisect_right(range(1, MAX_ROW + 1), 1 << bits, key=self.max_parts)
             for bits in range(self.max_parts(MAX_ROW).bit_length())
         ]
 
     @property
     def row(self) -> data.StructLayout:
-        """Describe a row by the number of its first dword in host memory."""
+        """Describe a row by the address of its first byte in host memory."""
         return data.StructLayout(
-            {"address": 62, "beyond": 1, "final": 1, "repeats": 1, "slot": SLOT_BITS}
+            {"address": 64, "beyond": 1, "final": 1, "repeats": 1, "slot": SLOT_BITS}
         )
 
     @property

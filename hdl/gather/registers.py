@@ -17,7 +17,7 @@ from hdl.common.register_parts import (
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import COUNT_BITS, REGISTER_ADDRESS_BITS, TAG_BITS, GatherEngineParams
-from hdl.gather.params import ReadOrder
+from hdl.gather.params import MAX_ROW, ReadOrder
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_pace import SHARE_FIELD
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
@@ -133,28 +133,28 @@ REQUEST_REGISTERS = (
         rw("count", COUNT_BITS, "sets the number of idxs of the work request"),
         "Sets how many rows are gathered, one for each idx.",
     ),
-    *wide("base", "Sets the address in host memory at which the table begins, a multiple of 4."),
+    *wide("base", "Sets the address in host memory at which the table begins."),
     single(
         rw("rows", 32, "sets the number of rows of the table, at least 1, less than 2 ** idx_bits"),
         "Sets how many rows the table has; an idx that is not less than that gives a row of zeros.",
     ),
     single(
-        rw("row_bytes", 13, "sets the number of bytes of a row, a multiple of 4, 4..4096"),
+        rw("row_bytes", 17, f"sets the number of bytes of a row, 1 to {MAX_ROW}"),
         "Sets how long a row is.",
     ),
     single(
         rw(
             "stride",
             17,
-            "sets the number of bytes from the start of a row to the start of the next, a"
-            " multiple of 4, less than 2 ** stride_bits",
+            "sets the number of bytes from the start of a row to the start of the next, less than"
+            " 2 ** stride_bits",
         ),
         "Sets how far apart rows are in the table.",
     ),
     *wide(
         "destination",
-        "Sets the address to which the first row is written: a multiple of 4 in device memory, any"
-        " byte on the bus if the request is posted.",
+        "Sets the address to which the first row is written, in device memory, or on the bus if the"
+        " request is posted.",
     ),
     *wide(
         "completion",

@@ -39,7 +39,7 @@ class RowFetcher(Component):
                 "idx_failed": Out(1),
                 "table": In(params.gather.table),
                 "joined": In(1),
-                "first": In(params.reads.lane_bits),
+                "first": In(params.gather.first_bits),
                 "limit": In(3),
                 "read_limit": Out(3),
                 "rows": Out(stream.Signature(params.gather.beat)),

@@ -38,7 +38,7 @@ class RowFinder(Component):
         valid, beyond = Signal(STAGES), Signal(STAGES)
         ordered = Signal(data.ArrayLayout(params.ordered, STAGES), reset_less=True)
         idx = Signal(params.idx_bits, reset_less=True)
-        stride = Signal(params.stride_bits - 2, reset_less=True)  # in dwords
+        stride = Signal(params.stride_bits, reset_less=True)
         product = Signal(params.idx_bits + len(stride), reset_less=True)
         place = Signal(len(product), reset_less=True)
         provided = self.idxs.payload
@@ -47,7 +47,7 @@ class RowFinder(Component):
         with m.If(goes):
             m.d.sync += [
                 idx.eq(Mux(outside, 0, provided.idx)),
-                stride.eq(table.stride[2:]),
+                stride.eq(table.stride),
                 product.eq(idx * stride),
                 place.eq(product),
                 valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
@@ -55,7 +55,7 @@ class RowFinder(Component):
                 *(ordered[k].eq(ordered[k - 1]) for k in range(1, STAGES)),
                 *(ordered[0][name].eq(provided[name]) for name, _ in params.ordered),
                 self.rows.valid.eq(valid[-1]),
-                row.address.eq((table.base[2:] + place)[: len(row.address)]),
+                row.address.eq((table.base + place)[: len(row.address)]),
                 row.beyond.eq(beyond[-1]),
                 *(row[name].eq(ordered[-1][name]) for name, _ in params.ordered),
             ]

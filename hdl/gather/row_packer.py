@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import data_register, looked_up
+from hdl.common.arithmetic import data_register, delay, looked_up
 from hdl.common.component import Component
 from hdl.common.streams import forward
 from hdl.gather.params import ROW_READ, SHARE, GatherParams
@@ -15,13 +15,13 @@ from hdl.pcie.descriptors import Cause
 
 
 class RowPacker(Component):
-    """Packs the dwords of ``parts`` that belong to a row into ``beats``; each row begins a beat.
+    """Packs the bytes of ``parts`` that belong to a row into ``beats``; each row begins a beat.
 
     ``parts`` are the beats of a :class:`hdl.pcie.read_requester.ReadRequester`, which may be short
     where a read ends; their ``user`` bits are a :data:`hdl.gather.params.SHARE`. Dwords that could
     not be read are zero, and so is a row whose idx is not in the table. ``read`` reports each row.
 
-    With ``joined``, rows follow each other without a gap, from dword ``first`` of a beat up to the
+    With ``joined``, rows follow each other without a gap, from byte ``first`` of a beat up to the
     end of the row that is ``final``. Both inputs may change when nothing is inside.
 
     Throughput: a part a cycle; a part that ends a row and fills two beats takes two. Latency:
@@ -35,7 +35,7 @@ class RowPacker(Component):
             params,
             {
                 "joined": In(1),
-                "first": In(params.reads.lane_bits),
+                "first": In(params.first_bits),
                 "parts": In(stream.Signature(params.reads.beat)),
                 "read": Out(ROW_READ),
                 "beats": Out(stream.Signature(params.beat)),
@@ -44,7 +44,7 @@ class RowPacker(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=2)
+        sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=2, unit_bytes=1)
         m.submodules.packer = packer = BeatPacker(sizes)
         packed = packer.beats.payload
         self.take(m, packer.parts)
@@ -61,7 +61,7 @@ class RowPacker(Component):
         return m
 
     def take(self, m: Module, parts: Any) -> None:
-        """Drive ``parts``, through a register, with the dwords of a beat that belong to the row."""
+        """Drive ``parts``, through a register, with the bytes of a beat that belong to the row."""
         provided, part = self.parts.payload, data_register(m, parts.payload)
         share = SHARE(provided.user)
         begins = Signal(init=1)  # the part begins a request
@@ -69,21 +69,28 @@ class RowPacker(Component):
         fails = share.beyond | (provided.cause != Cause.NONE)
         row_ends = provided.last & share.last
         skip = Mux(begins, share.skip, 0)
-        less = looked_up(lambda a, b: a + b, skip, Mux(provided.last, share.drop, 0), bits=4)
+        drop = Mux(provided.last, share.drop, 0)
+        # Without a carry chain before that of the next sum.
+        low = looked_up(lambda a, b: a + b, skip[:2], drop[:2], bits=3)
+        high = looked_up(lambda a, b, more: a + b + more, skip[2:], drop[2:], low[2], bits=4)
+        less = Cat(low[:2], high)
         m.d.comb += self.parts.ready.eq(~parts.valid | parts.ready)
         with m.If(self.parts.ready):
             m.d.sync += [
                 parts.valid.eq(self.parts.valid),
                 part.data.eq(provided.data & ~fails.replicate(len(provided.data))),
                 part.skip.eq(skip),
-                part.count.eq((provided.bytes[2:] - less)[: len(part.count)]),
+                part.count.eq((provided.bytes - less)[: len(part.count)]),
                 part.ends.eq(row_ends & (share.final | ~self.joined)),
                 part.cause.eq(provided.cause),
                 part.user.eq(Cat(share.beyond, share.final)),
             ]
         moves = self.parts.valid & self.parts.ready
+        # Whether the part moves is known late in a cycle, so it goes straight to a register.
+        taken = delay(m, self.parts.ready, 1, "taken")
+        ended = delay(m, self.parts.valid & row_ends, 1, "ended", reset_less=False)
+        m.d.comb += self.read.valid.eq(taken & ended)
         m.d.sync += [
-            self.read.valid.eq(moves & row_ends),
             self.read.beyond.eq(share.beyond),
             self.read.failed.eq(lost | (provided.cause != Cause.NONE)),
         ]

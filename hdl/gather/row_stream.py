@@ -73,12 +73,7 @@ class RowStream(Component):
             m.d.sync += [
                 axis.tvalid.eq(comes | cut),
                 axis.tdata.eq(row.data),
-                axis.tkeep.eq(
-                    Cat(
-                        ((row.bytes[2:] > k) & ~cut).replicate(4)
-                        for k in range(self.params.reads.lanes)
-                    )
-                ),
+                axis.tkeep.eq(Cat((row.bytes > k) & ~cut for k in range(self.params.beat_bytes))),
                 axis.tlast.eq(row.last | cut),
                 axis.tuser.eq((row.last & lost) | cut),
                 final.eq(row.last & row.final & ~cut),

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from hdl.common.arithmetic import looked_up
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
@@ -21,9 +22,9 @@ EVENTS = data.StructLayout({"burst": 1, "beat": 1, "failed": 1})
 
 
 class RowWriter(Component):
-    """Writes joined ``rows`` to device memory, from the dword ``address`` on, after each ``begin``.
+    """Writes joined ``rows`` to device memory, from the byte ``address`` on, after each ``begin``.
 
-    The first beat's dwords below that address are not written. A burst ends where its address is a
+    The first beat's bytes below that address are not written. A burst ends where its address is a
     multiple of 8 beats, and is requested when all of it is there. ``done`` pulses when all rows up
     to a ``last`` beat have been written and acknowledged. ``failed`` says, until the next
     ``begin``, that device memory has refused some of them. ``address`` must be stable from
@@ -125,13 +126,15 @@ class RowWriter(Component):
 
     def hold(self, m: Module, port: AxiWritePort, moves: Value, closes: Value) -> None:
         """Hold beats back until their burst is requested."""
-        lanes, row = self.params.reads.lanes, self.rows.payload
-        layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
+        size, row = self.params.beat_bytes, self.rows.payload
+        layout = data.StructLayout({"data": self.params.data_bits, "strobes": size, "last": 1})
         m.submodules.beats = beats = Fifo.sized(shape=layout, depth=DEPTH, style="block")
         begins = Signal()  # the next beat is the array's first
-        skip = self.address[2 : self.params.beat_bits]
+        skip = self.address[: self.params.beat_bits]
         provided, beat = beats.i.payload, beats.o.payload
-        enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) & ~self.halt for k in range(lanes))
+        begun = behind(skip & begins.replicate(len(skip)), size)
+        ended = behind(row.bytes & ~self.halt.replicate(len(row.bytes)), size)
+        enables = (begun[k] & ~ended[k] for k in range(size))
         m.d.comb += [
             provided.data.eq(row.data),
             provided.strobes.eq(Cat(*enables)),
@@ -141,7 +144,7 @@ class RowWriter(Component):
                 beats.o,
                 port.beats,
                 data=beat.data,
-                strobes=Cat(bit.replicate(4) for bit in beat.strobes),
+                strobes=beat.strobes,
                 last=beat.last,
             ),
         ]
@@ -149,3 +152,14 @@ class RowWriter(Component):
             m.d.sync += begins.eq(1)
         with m.Elif(moves):
             m.d.sync += begins.eq(0)
+
+
+def behind(place: Value, size: int) -> list[Value]:
+    """Return for each number below ``size`` whether ``place`` is not above it.
+
+    Both are compared in two halves, which all numbers share.
+    """
+    low = [looked_up(lambda value, k=k: value <= k, place[:3]) for k in range(8)]
+    less = [looked_up(lambda value, k=k: value < k, place[3:]) for k in range(size // 8)]
+    same = [looked_up(lambda value, k=k: value == k, place[3:]) for k in range(size // 8)]
+    return [less[k // 8] | (same[k // 8] & low[k % 8]) for k in range(size)]

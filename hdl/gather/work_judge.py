@@ -12,11 +12,12 @@ from hdl.gather.params import MAX_ROW, ReadOrder
 class WorkJudge(Component):
     """Says in ``illegal`` that ``work`` cannot be carried out (:mod:`sim.gather.golden.engine`).
 
-    A legal request has addresses and sizes of whole dwords, and an array that is aligned to its
-    idxs; the completion is aligned to 16 bytes. A row has 4 to 4,096 bytes. The table has at least
-    one row, and fewer than 2 ** ``params.idx_bits``. All rows lie inside device memory, unless they
-    are ``streamed`` or ``posted``, and so do idxs that are ``on_card``. The build must have the
-    output and the source of idxs that the request names. ``size`` is the bytes of all rows.
+    A legal request has an array that is aligned to its idxs; the completion is aligned to 16 bytes.
+    A row has 1 to 65,536 bytes; table, rows and destination begin at any byte. The table has at
+    least one row, and fewer than 2 ** ``params.idx_bits``. All rows lie inside device memory,
+    unless they are ``streamed`` or ``posted``, and so do idxs that are ``on_card``. The build must
+    have the output and the source of idxs that the request names. ``size`` is the bytes of all
+    rows.
     Latency: :attr:`latency` from ``work``.
     """
 
@@ -41,12 +42,6 @@ class WorkJudge(Component):
         ]
         faults = {
             "idxs_split": work.idx_address[:2].any() | (work.wide & work.idx_address[2]),
-            "dwords_split": (
-                work.base[:2].any()
-                | work.row_bytes[:2].any()
-                | work.stride[:2].any()
-                | (work.destination[:2].any() & ~elsewhere)
-            ),
             "row_size": ~work.row_bytes.any() | over(work.row_bytes, MAX_ROW),
             "rows": ~work.rows.any() | work.rows[params.idx_bits :].any(),
             "stride": work.stride[params.stride_bits :].any(),

@@ -87,9 +87,9 @@ def table_of_file(name: str) -> NDArray[np.uint8]:
             f"{name}: expected rows of numbers, found {result.shape} of {result.dtype}"
         )
     rows = np.ascontiguousarray(result).reshape(len(result), -1).view(np.uint8)
-    if rows.shape[1] % 4 or rows.shape[1] > MAX_ROW:
+    if rows.shape[1] > MAX_ROW:
         raise InputError(
-            f"{name}: a row must have a multiple of 4 bytes, at most {MAX_ROW}: {rows.shape[1]};"
-            " fill rows up (numpy.pad), or cut each into several (table.reshape), with an idx each"
+            f"{name}: a row must have at most {MAX_ROW} bytes: {rows.shape[1]};"
+            " cut each into several (table.reshape), with an idx each"
         )
     return rows

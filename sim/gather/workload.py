@@ -36,8 +36,8 @@ class GatherWorkload(Workload):
 
     table: str | None = setting(
         None,
-        "Take rows of this table: a .npy file; its first axis counts the rows, of a multiple of"
-        f" 4 bytes up to {MAX_ROW}.",
+        "Take rows of this table: a .npy file; its first axis counts the rows, of 1 to"
+        f" {MAX_ROW} bytes.",
         metavar="FILE.npy",
         shown="a random one",
     )
@@ -60,7 +60,7 @@ class GatherWorkload(Workload):
         metavar="N,...",
     )
     row_bytes: int = setting(
-        1028, "Give a row of a random table this many bytes.", least=4, most=MAX_ROW
+        1028, "Give a row of a random table this many bytes.", least=1, most=MAX_ROW
     )
     idx_bytes: int = setting(8, "Give an idx of a mini-batch this many bytes: 4 or 8.")
     order: Order = setting(Order.MERGED, "Read rows in this order of reads.")
@@ -96,7 +96,7 @@ class GatherWorkload(Workload):
         4,
         "Let the table begin this many bytes behind a multiple of 4,096.",
         least=0,
-        most=4092,
+        most=4095,
     )
     seed: int = setting(
         1, "Draw the table and the mini-batch with this seed.", least=0, most=(1 << 31) - 1
@@ -104,9 +104,6 @@ class GatherWorkload(Workload):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("row_bytes", "base"):
-            if getattr(self, name) % 4:
-                raise ValueError(f"{name} must be a multiple of 4: {getattr(self, name)}")
         if self.idx_bytes not in IDX_BYTES:
             raise ValueError(f"idx_bytes must be 4 or 8: {self.idx_bytes}")
         if self.most_reads > 1023:

@@ -7,11 +7,13 @@ Architecture", 3.2.1 and 4.2. The link is Gen3 x16, 8 GT/s a lane with 128b/130b
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 LINK_BYTES = 15.75e9  #: bytes a second in one direction, headers and framing included
 FRAMING = 8  #: bytes around each packet: framing and sequence number 4, link CRC 4
 COMPLETION_HEADER = 12
 READ_HEADER = WRITE_HEADER = 16  #: bytes of a header with an address of 64 bits
+DWORD = 4  #: bytes; a read is for whole ones
 LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of the parts that it can read
 MAX_PAYLOAD = 256  #: bytes of data of the largest completion of most root complexes
 MAX_READ = 512  #: bytes of the largest read that most hosts allow
@@ -83,7 +85,7 @@ def merged(start: int, end: int) -> Iterator[Span]:
     row's start on are as many, but each but the first begins inside a completion's borders: 7
     completions in place of 5 for a row of 1,028 bytes.
     """
-    yield from cut_at(start, end, MAX_READ)
+    yield from cut_at(start - start % DWORD, end + -end % DWORD, MAX_READ)
 
 
 Order = Callable[[int, int], Iterator[Span]]
@@ -101,9 +103,9 @@ class Traffic:
 def traffic(order: Order, row_bytes: int, stride: int | None = None) -> Traffic:
     """Return the traffic of rows of ``row_bytes``, ``stride`` apart (packed), picked at random."""
     stride = row_bytes if stride is None else stride
-    if row_bytes < 4 or row_bytes % 4 or stride % 4 or stride < row_bytes:
-        raise ValueError(f"a row is of whole dwords, and none overlap: {row_bytes}, {stride}")
-    period = MAX_READ // 4  # rows behind which all begins anew
+    if not 1 <= row_bytes <= stride:
+        raise ValueError(f"a row has bytes, and none overlap: {row_bytes}, {stride}")
+    period = MAX_READ // gcd(DWORD, stride)  # rows behind which all begins anew
     requests = completions = wire = 0
     for row in range(period):
         for start, end in order(row * stride, row * stride + row_bytes):

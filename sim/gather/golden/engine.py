@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.gather.golden.rows import Table, gather
 
-MAX_ROW = 4096  #: bytes
+MAX_ROW = 65536  #: bytes
 ORDERS = 3  #: ways to read rows: merged, aligned, naive
 
 
@@ -34,8 +34,7 @@ class WorkRequest:
     idx_address: int  #: of the array, a multiple of idx_bytes
     count: int  #: of idxs
     table: Table  #: in host memory
-    #: of the first row; the others follow it: in device memory, a multiple of 4, or on the bus
-    destination: int
+    destination: int  #: of the first row, in device memory or on the bus; the others follow it
     completion_address: int = 0  #: of 16 bytes in host memory, a multiple of 16
     idx_bytes: int = 4  #: 4 or 8
     order: int = 0
@@ -53,13 +52,12 @@ class WorkRequest:
         fits = self.destination + self.count * table.row_bytes <= device_bytes
         return (
             self.idx_address % self.idx_bytes == 0
-            and table.base % 4 == table.row_bytes % 4 == table.stride % 4 == 0
             and self.completion_address % 16 == 0
-            and 4 <= table.row_bytes <= MAX_ROW
+            and 1 <= table.row_bytes <= MAX_ROW
             and 1 <= table.rows < 1 << idx_bits  # so the largest idx is in no table
             and 0 <= self.order < ORDERS
             and not (self.streamed and self.posted)
-            and (self.streamed or self.posted or (self.destination % 4 == 0 and fits))
+            and (self.streamed or self.posted or fits)
             and (not self.on_card or idx_end <= device_bytes)
         )
 

@@ -14,12 +14,12 @@ import numpy as np
 from sim.gather.golden.engine import Completion, Outcome, WorkRequest, carry_out
 from sim.gather.golden.rows import Table
 
-DESCRIPTOR = struct.Struct("<QQQQIIIHHBBBBBB10s")
+DESCRIPTOR = struct.Struct("<QQQQIIIIHBBBBBB8s")
 DESCRIPTOR_BYTES = DESCRIPTOR.size  #: 64
 INDICES = 1 << 16  #: descriptors are counted modulo this
 FLAGS = ("on_card", "streamed", "coalesce", "posted")
 #: bits with a meaning, for fields that have more bits than that in the descriptor
-BITS = {"stride": 17, "row_bytes": 13, "order": 2, "wide": 1, **dict.fromkeys(FLAGS, 1)}
+BITS = {"stride": 17, "row_bytes": 17, "order": 2, "wide": 1, **dict.fromkeys(FLAGS, 1)}
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def pack(request: WorkRequest) -> bytes:
         request.order,
         int(request.idx_bytes == 8),
         *(int(getattr(request, name)) for name in FLAGS),
-        bytes(10),
+        bytes(8),
     )
 
 

@@ -16,10 +16,10 @@ from sim.golden.pcie_link import LINE, MAX_READ, Order, cut_at, merged
 class Table:
     """Describes a table in host memory; sizes and addresses are in bytes."""
 
-    base: int  #: address of its first row, a multiple of 4
+    base: int  #: address of its first row
     rows: int
-    row_bytes: int  #: a multiple of 4
-    stride: int  #: bytes from row to row, a multiple of 4, at least row_bytes
+    row_bytes: int
+    stride: int  #: bytes from row to row, at least row_bytes
 
     def address(self, idx: int) -> int:
         """Return where row ``idx`` begins."""

@@ -13,7 +13,7 @@ ADDRESS_BITS = 64  #: of host memory
 class Table:
     """Describes a table in host memory: row i is at ``address`` + i ``stride``.
 
-    Addresses and sizes are in bytes, and multiples of 4. A ``stride`` of 0 stands for
+    Addresses and sizes are in bytes, and may be odd. A ``stride`` of 0 stands for
     ``row_bytes``: the rows lie behind each other.
     """
 
@@ -90,11 +90,10 @@ def check_request(request: Request, build: Build) -> None:
         raise ValueError(f"order must be one of {', '.join(build.orders)}: {request.order}")
     multiple("idx_address", request.idx_address, request.idx_bytes)
     multiple("completion", request.completion, COMPLETION_BYTES)
-    for name in ("address", "row_bytes", "stride"):
-        multiple(f"the table's {name}", getattr(table, name), 4)
+    within("the table's address", table.address, 0, (1 << ADDRESS_BITS) - 1)
     within("count", request.count, 0, MAX_COUNT)
     within("tag", request.tag, 0, MAX_TAG)
-    within("row_bytes", table.row_bytes, 4, build.most_row_bytes)
+    within("row_bytes", table.row_bytes, 1, build.most_row_bytes)
     within("rows", table.rows, 1, (1 << fixed["idx_bits"]) - 1)
     within("stride", table.step, 0, (1 << fixed["stride_bits"]) - 1)
     check_ends(request, build)
@@ -117,11 +116,10 @@ def check_ends(request: Request, build: Build) -> None:
     if not fixed[to]:
         raise ValueError(f"rows of this build cannot go to {where}")
     if to == "to_memory":
-        multiple("destination", request.destination, 4)
         within("the end of the rows", request.end, 0, room)
     if to == "to_host":
-        within("destination", request.destination, 0, 1 << ADDRESS_BITS)
         within("the end of the rows", request.end, 0, 1 << ADDRESS_BITS)
+    within("destination", request.destination, 0, 1 << ADDRESS_BITS)
     last = table.address + (table.rows - 1) * table.step + table.row_bytes
     ends = {"table": last, "idxs": idx_end, "completion": request.completion + COMPLETION_BYTES}
     for name, end in ends.items():

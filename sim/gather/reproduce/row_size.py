@@ -10,7 +10,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from hdl.gather.params import MAX_ROW
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST
@@ -70,8 +69,8 @@ def figure(requested: GatherRequest, result: Mapping[Point, Figures]) -> Figure:
         setting=f"{ordered[0].octets // 1024} KB of merged rows for each card, picked at random;"
         " the RTL of whole engines of the preset u280, Gen3 x16 links of their own to one host"
         f" memory that carries {requested.memory_gigabytes:g} GB/s, in one simulation with the root"
-        f" complex of cocotbext-pcie, from a work request to its completion. Rows of more than"
-        f" {MAX_ROW:,} bytes are gathered as several. The paper's figure is the time of a whole"
+        f" complex of cocotbext-pcie, from a work request to its completion."
+        " The paper's figure is the time of a whole"
         " training, ours that of the rows.",
         rows=rows,
         shown=list(shown(rows)),

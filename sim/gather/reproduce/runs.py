@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from hdl.gather.engine_params import GatherEngineParams
-from hdl.gather.params import MAX_ROW
 from sim.gather.gather_session import GatherSession
 from sim.gather.workload import GatherWorkload
 from sim.reproduce.outcomes import CLIENT, run_all, stored
@@ -31,20 +30,15 @@ class Point:
 
 
 def measured(point: Point) -> Figures:
-    """Return the figures of a run; raise ValueError if a byte is wrong.
-
-    A row that is larger than the engine's largest one is gathered as several, by as many idxs.
-    """
-    piece = min(point.row_bytes, MAX_ROW)
-    parts = point.row_bytes // piece
+    """Return the figures of a run; raise ValueError if a byte is wrong."""
+    size = point.row_bytes
     rng = np.random.default_rng(1)
-    table = rng.integers(0, 256, (TABLE_BYTES // piece, piece), dtype=np.uint8)
-    rows = rng.integers(0, TABLE_BYTES // point.row_bytes, point.cards * point.octets // piece)
-    first = rows[::parts, None] * parts
+    table = rng.integers(0, 256, (TABLE_BYTES // size, size), dtype=np.uint8)
+    idxs = rng.integers(0, TABLE_BYTES // size, point.cards * point.octets // size)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.save(folder / "table.npy", table)
-        np.save(folder / "idx.npy", (first + np.arange(parts)).ravel().astype("<u4"))
+        np.save(folder / "idx.npy", idxs.astype("<u4"))
         requested = GatherWorkload(
             table=str(folder / "table.npy"),
             idx=str(folder / "idx.npy"),

@@ -30,7 +30,7 @@ class RowReader(Component):
             {
                 "table": In(params.table),
                 "joined": In(1),
-                "first": In(params.reads.lane_bits),
+                "first": In(params.first_bits),
                 "limit": In(3),
                 "idxs": In(stream.Signature(params.idx)),
                 "rows": Out(stream.Signature(params.beat)),

@@ -29,8 +29,8 @@ COMPLETION = """
 """
 DESCRIPTOR = """
 0 to 7 idx_address, 8 to 15 base, 16 to 23 destination, 24 to 31 completion, 32 to 35 count,
-36 to 39 rows, 40 to 43 stride, 44 to 45 row_bytes, 46 to 47 tag, 48 order, 49 wide, 50 on_card,
-51 streamed, 52 coalesce, 53 posted, 54 to 63 reserved
+36 to 39 rows, 40 to 43 stride, 44 to 47 row_bytes, 48 to 49 tag, 50 order, 51 wide, 52 on_card,
+53 streamed, 54 coalesce, 55 posted, 56 to 63 reserved
 """
 
 

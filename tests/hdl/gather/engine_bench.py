@@ -39,12 +39,13 @@ SIZES = [
     ),
     CardParams(engine=GatherEngineParams(tags=64, address_bits=16, descriptors=8)),
 ]
-HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
+HOST_BYTES, DEVICE_BYTES = 1 << 18, 1 << 16
 IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
 MAX_PLACES = 16  #: of a ring
 RING = TABLE - MAX_PLACES * DESCRIPTOR_BYTES
 CARD = 1 << 15  #: where idxs are in device memory
-POSTED = 1 << 15  #: from here to the completions rows are posted into the host's memory
+POSTED = 1 << 17  #: from here to the completions rows are posted into the host's memory
+LARGE = 8192  #: bytes of a large row
 QUIET = 200  #: cycles behind a completion in which nothing else may be written
 
 
@@ -211,11 +212,12 @@ async def put(bench, idxs, place, idx_bytes):
     await bench.gather(bench.request(table, list(range(len(idxs))), destination=place))
 
 
-def some_table(row_bytes):
-    """Draw a table of rows at any dword, packed or padded, with room around it."""
-    stride = row_bytes + random.choice([0, 0, 4, 12, 64])
-    base = TABLE + 4 * random.randrange(1 << 10)
-    rows = (COMPLETIONS - base) // stride
+def some_table(row_bytes, end=COMPLETIONS):
+    """Draw a table of rows at any byte, packed or padded; those of large rows overlap."""
+    stride = row_bytes + random.choice([0, 0, 1, 4, 12, 63])
+    stride = stride if row_bytes < LARGE else random.randrange(1, LARGE)
+    base = TABLE + random.randrange(1 << 12)
+    rows = (end - base - row_bytes) // stride + 1
     return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
 
 
@@ -225,12 +227,6 @@ def some_idxs(table, count):
     idxs[random.randrange(count)] = idxs[0]
     idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
     return idxs
-
-
-def low_table(row_bytes):
-    """Draw such a table below the place for rows that are posted."""
-    table = some_table(row_bytes)
-    return replace(table, rows=max(1, (POSTED - table.base) // table.stride))
 
 
 class Posts:
@@ -283,9 +279,19 @@ def packets_of(host, request, most):
     return [*result, (request.completion_address, b"")]
 
 
+def borders():
+    """Draw sizes of rows beside the borders of what is requested at once, and of what a row is."""
+    return random.choice([4095, 4096, 4097]), random.choice([65535, 65536])
+
+
+def some_count(size):
+    """Draw how many rows of a size are gathered at once; few if they are large."""
+    return 1 if size > LARGE else random.randrange(1, 4 if size > 1000 else 30)
+
+
 def destination(size):
     """Draw any place in device memory that rows fit."""
-    return 4 * random.randrange((DEVICE_BYTES - size) // 4 + 1)
+    return random.randrange(DEVICE_BYTES - size + 1)
 
 
 def outcomes(reports):

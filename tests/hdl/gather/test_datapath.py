@@ -18,7 +18,7 @@ from sim.harness.records import Reports
 from sim.harness.streams import Sink, Source, crossed, never, often, sample
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
-from tests.hdl.gather.engine_bench import outcomes
+from tests.hdl.gather.engine_bench import borders, outcomes
 from tests.hdl.pcie.rq_monitor import RqMonitor
 from tests.simulated import simulated
 
@@ -103,12 +103,12 @@ class Card:
         ]
 
     async def join(self, table, idxs, order, first):
-        """Gather rows one after the other, from dword ``first`` of a beat on; compare them all."""
+        """Gather rows one after the other, from byte ``first`` of a beat on; compare them all."""
         before, reported = len(self.rows.beats), len(outcomes(self.read))
         self.dut.joined.value, self.dut.first.value = 1, first
         await self.send(self.base, table, idxs, order)
         beat_bytes = self.params.reads.data_bits // 8
-        count = -(-(4 * first + len(idxs) * table.row_bytes) // beat_bytes)
+        count = -(-(first + len(idxs) * table.row_bytes) // beat_bytes)
         await self.rows.wait_for(before + count)
         await self.quiet()
         beats = self.rows.beats[before:]
@@ -118,7 +118,7 @@ class Card:
         )
         memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
         rows = gather(memory, table, idxs)
-        assert result[4 * first :] == b"".join(row or bytes(table.row_bytes) for row in rows)
+        assert result[first:] == b"".join(row or bytes(table.row_bytes) for row in rows)
         assert outcomes(self.read)[reported:] == [(row is None, False) for row in rows]
 
     async def quiet(self):
@@ -128,41 +128,41 @@ class Card:
 
 
 def some_table(row_bytes):
-    """Draw a table of rows at any dword, packed or padded."""
-    stride = row_bytes + random.choice([0, 0, 4, 12, 64])
-    base = 4 * random.randrange(1 << 10)
-    return Table(base=base, rows=(MEMORY - base) // stride, row_bytes=row_bytes, stride=stride)
+    """Draw a table of rows at any byte, packed or padded; those of large rows overlap."""
+    stride = row_bytes + random.choice([0, 0, 1, 4, 12, 63]) if row_bytes < 5000 else 999
+    base = random.randrange(1 << 12)
+    rows = (MEMORY - base - row_bytes) // stride + 1
+    return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
 
 
 @crossed(order=list(ReadOrder), stall=[never, often], us=200)
 async def every_byte_of_rows(dut, order, stall):
     """Sizes are near those of dwords, sectors, lines, beats, reads, pages; idxs repeat or not."""
     card = await Card(dut, stall).begin()
-    sizes = [4, 8, 36, 64, 128, 132, 480, 1028, 1044, 4 * random.randrange(1, 1025), 4096]
+    sizes = [1, 3, 8, 37, 64, 128, 132, 480, 1028, 1043, random.randrange(1, 4096), *borders()]
     for size in sizes:
         table = some_table(size)
         idxs = [random.randrange(table.rows) for _ in range(3)]
-        await card.gather(
-            table, [*idxs, idxs[0], 0, table.rows - 1][: 6 if size < 1000 else 3], order
-        )
+        count = 6 if size < 1000 else 3 if size < 5000 else 1
+        await card.gather(table, [*idxs, idxs[0], 0, table.rows - 1][:count], order)
 
 
 @crossed(order=list(ReadOrder), us=200)
-async def rows_at_every_dword_of_a_line(dut, order):
-    """Packed rows of 132 bytes begin at each of the 32."""
+async def rows_at_every_byte_of_a_line(dut, order):
+    """Packed rows of 131 bytes begin at each of the 128."""
     card = await Card(dut, never).begin()
-    table = Table(base=512, rows=64, row_bytes=132, stride=132)
-    await card.gather(table, list(range(33)), order)
+    table = Table(base=512, rows=129, row_bytes=131, stride=131)
+    await card.gather(table, list(range(129)), order)
 
 
 @crossed(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE], us=200)
-async def rows_at_every_dword_of_a_sector(dut, order):
-    """Rows have one to eight dwords: each number of them is skipped, and dropped."""
+async def rows_at_every_byte_of_a_sector(dut, order):
+    """Rows have 1 to 32 bytes: each number of them is skipped, and dropped."""
     card = await Card(dut, never).begin()
-    for dwords in range(1, 9):
-        stride = 4 * (dwords + 1 - dwords % 2)  # an odd number: eight rows begin at each of them
-        table = Table(base=256, rows=8, row_bytes=4 * dwords, stride=stride)
-        await card.gather(table, list(range(8)), order)
+    for size in range(1, 33):
+        stride = size + 1 - size % 2  # an odd number: 32 rows begin at each of them
+        table = Table(base=256, rows=32, row_bytes=size, stride=stride)
+        await card.gather(table, list(range(32)), order)
 
 
 @crossed(order=list(ReadOrder), us=200)
@@ -176,14 +176,13 @@ async def idxs_that_are_not_in_the_table(dut, order):
 
 @crossed(order=list(ReadOrder), stall=[never, often], us=200)
 async def rows_that_are_joined(dut, order, stall):
-    """Rows have sizes near a beat's, begin at any dword of a beat, and some idxs are bad."""
+    """Rows have sizes near a beat's, begin at any byte of a beat, and some idxs are bad."""
     card = await Card(dut, stall).begin()
-    lanes = card.params.reads.lanes
-    for size in [4, 8, 60, 64, 68, 132, 4 * random.randrange(1, 300)]:
+    for size in [1, 3, 8, 60, 64, 69, 132, random.randrange(1, 1200)]:
         table = some_table(size)
         idxs = [random.randrange(table.rows) for _ in range(random.randrange(1, 12))]
         idxs[random.randrange(len(idxs))] = random.choice([table.rows, 0])
-        await card.join(table, idxs, order, random.randrange(lanes))
+        await card.join(table, idxs, order, random.randrange(card.params.reads.data_bits // 8))
 
 
 @crossed(order=list(ReadOrder), us=200)
@@ -192,10 +191,10 @@ async def reads_of_any_address(dut, order):
     card = await Card(dut, never).begin()
     bits = card.params.idx_bits
     for _ in range(12):
-        code, size = random.randrange(3), random.choice([4, 132, 1028, 4096])
+        code, size = random.randrange(3), random.choice([1, 132, 1027, 4096])
         dut.limit.value = code
-        stride = 4 * random.randrange(size // 4, 1 << card.params.stride_bits - 2)
-        base = 4 * random.randrange(1 << 40, 1 << 60)  # where the host has nothing
+        stride = random.randrange(size, 1 << card.params.stride_bits)
+        base = random.randrange(1 << 42, 1 << 62)  # where the host has nothing
         table = Table(base=base, rows=1 << bits, row_bytes=size, stride=stride)
         sent, idxs = len(card.rq.packets), [random.randrange(1 << bits) for _ in range(3)]
         rows = await card.issue(0, table, idxs, order)

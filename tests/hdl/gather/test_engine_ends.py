@@ -17,9 +17,11 @@ from tests.hdl.gather.engine_bench import (
     SIZES,
     Bench,
     Consumer,
+    borders,
     destination,
     put,
     run_tests,
+    some_count,
     some_idxs,
     some_table,
 )
@@ -39,9 +41,9 @@ async def rows_for_a_consumer(dut, stall):
     consumer, beats = Consumer(bench, stall), 0
     await bench.begin()
     before = await bench.card.device(0, DEVICE_BYTES)
-    for size in [4, 28, 32, 36, 64, 516, 4 * random.randrange(1, 300), 4096]:
+    for size in [1, 3, 31, 32, 36, 64, 517, random.randrange(1, 1200), *borders()]:
         table = some_table(size)
-        count = random.randrange(1, 4) if size > 1000 else random.randrange(1, 30)
+        count = some_count(size)
         beats += 2 * count * -(-size // bench.params.engine.beat_bytes)
         some = {"streamed": True, "order": random.randrange(3), "destination": 2}
         await consumer.gather(
@@ -84,7 +86,7 @@ async def stop_within_a_row(dut):
     await bench.begin()
     table = some_table(900)
     cuts = 0
-    for wait in [0, 50, 100, 150, 200, 250]:
+    for wait in [0, 50, 100, 150, 200, 250, 400, 600, 800]:
         request = bench.request(table, some_idxs(table, 200), streamed=True)
         await card.submit(request)
         await ClockCycles(dut.clk, wait + random.randrange(50))

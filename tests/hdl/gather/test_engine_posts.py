@@ -27,12 +27,13 @@ from tests.hdl.gather.engine_bench import (
     Completions,
     Posts,
     aborted,
+    borders,
     destination,
     lost,
-    low_table,
     poisoned,
     reset,
     run_tests,
+    some_count,
     some_idxs,
     some_table,
 )
@@ -52,7 +53,7 @@ def place(size):
 
 def some_request(bench, size, count, **others):
     """Draw a request of rows of one size for host memory, with idxs that are not in the table."""
-    table = low_table(size)
+    table = some_table(size, POSTED)
     idxs = some_idxs(table, count)
     to = {"posted": True, "destination": place(size * len(idxs))}
     return bench.request(table, idxs, **to | others)
@@ -75,12 +76,12 @@ async def every_byte_and_every_packet(dut, payload, stalls):
     bench.card.dut.payload_limit.value = payload
     if stalls:
         cocotb.start_soon(trembling(bench))
-    for size in [4, 64, 132, 4 * random.randrange(1, 300), 4096]:
-        count = random.randrange(1, 5) if size > 1000 else random.randrange(1, 25)
+    for size in [1, 3, 64, 133, random.randrange(1, 1200), *borders()]:
+        count = some_count(size)
         some = {"order": random.randrange(3)}
         both = [
             some_request(bench, size, count, **some),
-            some_request(bench, 4, 1, offset=60, completion=1, **some),
+            some_request(bench, 5, 1, offset=60, completion=1, **some),
         ]
         await posts.gather(*both, most=128 << payload)
         await bench.gather(bench.request(some_table(size), [0], destination=destination(size)))
@@ -93,14 +94,14 @@ async def rows_for_a_peer(dut):
     peer = MemoryRegion(1 << 14)
     bench.card.model.root.mem_address_space.register_region(peer, PEER)
     await bench.begin()
-    table = low_table(300)
+    table = some_table(299, POSTED)
     request = bench.request(table, some_idxs(table, 30), posted=True)
     host = bench.card.host().copy()
     assert not carry_out(host, host, replace(request, destination=POSTED)).outcome
     await bench.card.submit(replace(request, destination=PEER + 5 - bench.card.base))
     assert (await bench.card.completed(request))["outcome"] == Outcome.DONE
-    expected = host[POSTED : POSTED + 30 * 300].tobytes()
-    assert bytes(peer.mem[:9100]) == bytes(5) + expected + bytes(95)
+    expected = host[POSTED : POSTED + 30 * 299].tobytes()
+    assert bytes(peer.mem[:9000]) == bytes(5) + expected + bytes(25)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")

@@ -1,7 +1,8 @@
-"""Tests the cuts of rows into requests, in all orders, at every dword of a line."""
+"""Tests the cuts of rows into requests, in all orders, at every byte of a line."""
 
 import random
 
+from hdl.common.axi import FOUR_KB
 from hdl.gather.params import MAX_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
 from hdl.pcie.params import ReadRequesterParams
@@ -26,7 +27,7 @@ class CutterBench(Bench):
         before, rows = len(self.requests.beats), []
         for begin in starts:
             row = {
-                "address": begin // 4,
+                "address": begin,
                 "beyond": random.getrandbits(1),
                 "final": random.getrandbits(1),
             }
@@ -40,14 +41,15 @@ class CutterBench(Bench):
                 share = unpack(SHARE, request["user"])
                 spans.append((request["address"], request["address"] + request["bytes"]))
                 end = begin + row_bytes
-                assert share["skip"] == (begin - spans[0][0]) // 4 * (len(spans) == 1)
-                assert share["drop"] == (spans[-1][1] - end) // 4 * share["last"]
+                assert share["skip"] == (begin - spans[0][0]) * (len(spans) == 1)
+                assert share["drop"] == (spans[-1][1] - end) * share["last"]
                 assert (share["beyond"], share["final"]) == (row["beyond"], row["final"])
                 if share["last"]:
                     break
             assert share["last"]
             if order is ReadOrder.MERGED:
-                assert spans == [(begin, begin + row_bytes)]
+                whole = (begin - begin % 4, begin + row_bytes + -(begin + row_bytes) % 4)
+                assert spans == list(cut_at(*whole, FOUR_KB))
             else:  # the requester cuts requests at lines
                 cuts = [part for span in spans for part in cut_at(*span, LINE)]
                 assert cuts == list(ORDERS[order](begin, begin + row_bytes))
@@ -56,14 +58,15 @@ class CutterBench(Bench):
 
 
 @crossed(order=list(ReadOrder), stalls=STALLS)
-async def every_size_at_every_dword(dut, order, stalls):
+async def every_size_at_every_byte(dut, order, stalls):
     """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
     bench = await CutterBench(dut, stalls).begin()
-    for dwords in [*range(1, 10), 31, 32, 33, 64, 65, random.randrange(70, 200)]:
+    for size in [*range(1, 37), 124, 128, 132, 256, 257, random.randrange(260, 800), 4095, 4097]:
         far = LINE * random.randrange(1 << 55)
-        places = range(32) if dwords < 10 else random.sample(range(32), 8)
-        await bench.cut(order, 4 * dwords, [far + 4 * place for place in places])
-    await bench.cut(order, MAX_ROW, [(1 << 64) - 2 * MAX_ROW - 4 * k for k in range(3)])
+        places = range(LINE) if size < 10 else random.sample(range(LINE), 8)
+        await bench.cut(order, size, [far + place for place in places])
+    for size in (MAX_ROW - 1, MAX_ROW):
+        await bench.cut(order, size, [(1 << 64) - 2 * MAX_ROW - k for k in range(0, 64, 21)])
 
 
 @crossed(order=list(ReadOrder))

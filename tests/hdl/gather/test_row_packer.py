@@ -1,4 +1,4 @@
-"""Tests that dwords of rows are packed, others dropped, failed parts zeroed, and rows joined."""
+"""Tests that bytes of rows are packed, others dropped, failed parts zeroed, and rows joined."""
 
 import random
 from itertools import pairwise
@@ -16,7 +16,7 @@ from tests.hdl.gather.engine_bench import outcomes
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
-SECTOR = 8  #: dwords
+SECTOR, DWORD = 32, 4  #: bytes
 
 test_row_packer = simulated(RowPacker, SIZES, __name__)
 
@@ -26,22 +26,22 @@ class PackerBench(Bench):
 
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
-        self.lanes, self.reported = self.params.reads.lanes, self.reports("read")
-        self.packed = []  # of each dword since the last end: value, beyond, final, cause
+        self.size, self.reported = self.params.reads.data_bits // 8, self.reports("read")
+        self.packed = []  # of each byte since the last end: value, beyond, final, cause
         self.required, self.rows = [], []
         self.joined = self.first = 0
 
     async def join(self, joined, first=0):
-        """Set whether rows are joined, from dword ``first`` on, while the packer is empty."""
+        """Set whether rows are joined, from byte ``first`` on, while the packer is empty."""
         self.joined, self.first = joined, first
         self.set(joined=joined, first=first)
         await self.wait(4)
 
-    def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,), most=3):
+    def row(self, octets, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,), most=3):
         """Send a row, of up to ``most`` requests, in sectors or as it is, ``skip`` before it."""
-        drop = -(skip + dwords) % SECTOR if sectors else 0
-        total, beyond = skip + dwords + drop, random.random() < 0.1
-        step = SECTOR if sectors else 1
+        step = SECTOR if sectors else DWORD
+        drop = -(skip + octets) % step
+        total, beyond = skip + octets + drop, random.random() < 0.1
         places = range(step, total, step)
         cuts = [0, *sorted(random.sample(places, min(len(places), random.randrange(most)))), total]
         failed = False
@@ -55,21 +55,21 @@ class PackerBench(Bench):
                 "beyond": beyond,
                 "final": final,
             }
-            for at in range(begin, end, self.lanes):
-                count = min(self.lanes, end - at)
+            for at in range(begin, end, self.size):
+                count = min(self.size, end - at)
                 cause = random.choice(causes)
                 failed |= cause != Cause.NONE
-                data = [random.getrandbits(32) for _ in range(self.lanes)]
+                data = random.randbytes(self.size)
                 self.parts.append(
                     {
-                        "data": sum(dword << 32 * k for k, dword in enumerate(data)),
-                        "bytes": 4 * count,
+                        "data": int.from_bytes(data, "little"),
+                        "bytes": count,
                         "last": at + count == end,
                         "user": pack(SHARE, share),
                         "cause": int(cause),
                     }
                 )
-                stored = range(max(skip - at, 0), min(count, skip + dwords - at))
+                stored = range(max(skip - at, 0), min(count, skip + octets - at))
                 lost = beyond or cause != Cause.NONE
                 self.packed += [(0 if lost else data[k], beyond, final, cause) for k in stored]
         self.rows.append((beyond, failed))
@@ -79,21 +79,21 @@ class PackerBench(Bench):
     def end(self):
         """End what has been packed, and note the beats that must come of it."""
         packed, cause = self.packed, Cause.NONE
-        for at in range(0, len(packed), self.lanes):
-            near = packed[at : at + self.lanes]
+        for at in range(0, len(packed), self.size):
+            near = packed[at : at + self.size]
             part = near[-1]
             cause = next((item[3] for item in [(0, 0, 0, cause), *near] if item[3]), Cause.NONE)
-            last = at + self.lanes >= len(packed)
+            last = at + self.size >= len(packed)
             self.required.append(([item[0] for item in near], last, *part[1:3], cause))
         self.packed = []
 
     async def finish(self):
         await self.settle()
         for k, (beat, expected) in enumerate(zip(self.beats.beats, self.required, strict=True)):
-            dwords, last, beyond, final, cause = expected
-            assert beat["bytes"] == 4 * len(dwords), f"beat {k}"
-            for lane, dword in enumerate(dwords):
-                assert dword in (None, beat["data"] >> 32 * lane & 0xFFFFFFFF), f"beat {k}"
+            octets, last, beyond, final, cause = expected
+            assert beat["bytes"] == len(octets), f"beat {k}"
+            for lane, octet in enumerate(octets):
+                assert octet in (None, beat["data"] >> 8 * lane & 0xFF), f"beat {k}"
             assert (beat["last"], beat["beyond"], beat["final"]) == (last, beyond, final)
             assert Cause(int(beat["cause"].value)) == cause, f"beat {k}"
         assert outcomes(self.reported) == self.rows
@@ -103,25 +103,26 @@ SOME = [Cause.NONE] * 20 + list(Cause)
 
 
 @crossed(stalls=STALLS, joined=[False, True])
-async def every_dword_of_rows(dut, stalls, joined):
-    """Rows are right for all numbers of skipped and dropped dwords, with parts that failed."""
+async def every_byte_of_rows(dut, stalls, joined):
+    """Rows are right for all numbers of skipped and dropped bytes, with parts that failed."""
     bench = await PackerBench(dut, stalls).begin()
-    for first in range(bench.lanes if joined else 1):
+    for first in random.sample(range(bench.size), 16) if joined else [0]:
         await bench.join(joined, first)
         for k in range(30 if joined else 200):
             bench.row(
-                random.choice([1, 2, 7, 8, 9, random.randrange(1, 60)]),
+                random.choice([1, 2, 31, 32, 33, random.randrange(1, 240)]),
                 skip=random.randrange(SECTOR),
                 sectors=True,
                 final=k % 10 == 9,
                 causes=random.choice([SOME, [Cause.NONE]]),
             )
-            bench.row(random.randrange(1, 40), final=k == 29, causes=SOME)
+            skip = random.randrange(DWORD)
+            bench.row(random.randrange(1, 160), skip=skip, final=k == 29, causes=SOME)
         await bench.finish()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def dwords_before_and_behind_in_one_beat(dut):
+async def bytes_before_and_behind_in_one_beat(dut):
     """Each number of them with each other, in as few sectors as may be."""
     bench = await PackerBench(dut).begin()
     for skip in range(SECTOR):
@@ -136,8 +137,8 @@ async def each_cause_of_a_row(dut):
     bench = await PackerBench(dut).begin()
     for cause in Cause:
         for skip in range(SECTOR):
-            bench.row(20, skip=skip, sectors=True, causes=[cause])
-            bench.row(random.randrange(1, 9))
+            bench.row(80, skip=skip, sectors=True, causes=[cause])
+            bench.row(random.randrange(1, 36))
     await bench.finish()
 
 
@@ -145,7 +146,7 @@ async def each_cause_of_a_row(dut):
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
     bench = await PackerBench(dut).begin()
     for _ in range(20):
-        bench.row(bench.lanes, most=1)
+        bench.row(bench.size, most=1)
     await bench.finish()
     cycles = bench.beats.cycles
     assert cycles[0] - bench.parts.cycles[0] == RowPacker.latency

@@ -70,7 +70,7 @@ def some_request(full=False):
     return WorkRequest(
         idx_address=bits(64),
         count=bits(32),
-        table=Table(base=bits(64), rows=bits(32), row_bytes=bits(13), stride=bits(17)),
+        table=Table(base=bits(64), rows=bits(32), row_bytes=bits(17), stride=bits(17)),
         destination=bits(64),
         completion_address=bits(64),
         idx_bytes=4 << bits(1),
@@ -161,7 +161,7 @@ async def work_in_the_order_of_the_ring(dut, stalls, places):
         for k in range(30):
             octets = bytearray(pack(some_request(full=k == 7)))
             if k % 4 == 3:
-                byte = random.choice([43, 45, 48, 49, 50, 51, 52, *range(53, 64)])
+                byte = random.choice([43, 46, 47, *range(50, 64)])
                 octets[byte] |= 1 << 7
             built.append(bytes(octets))
             result = unpack(built[-1])

@@ -6,12 +6,17 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
-from sim.golden.pcie_requester import Cause, cut
+from sim.golden.pcie_link import cut_at
+from sim.golden.pcie_requester import Cause
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
-SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
+SIZES = [
+    BeatPackerParams(user_bits=4),
+    BeatPackerParams(data_bits=256, user_bits=4),
+    BeatPackerParams(user_bits=4, unit_bytes=1),
+]
 READ = 256  #: bytes of the largest read
 REQUESTS = 150
 CAUSES = [Cause.NONE] * 30 + list(Cause)
@@ -30,17 +35,19 @@ class PackerBench(Bench):
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
         self.size, self.required = self.params.data_bits // 8, []
+        self.unit = self.params.unit_bytes
 
     def part(self, octets, **rest):
-        """Put a part into a beat, from any dword that leaves room for it; the rest is random."""
-        skip = 4 * random.randint(0, min(7, (self.size - len(octets)) // 4))
+        """Put a part into a beat, from any unit that leaves room for it; the rest is random."""
+        room = min(32 - self.unit, self.size - len(octets))
+        skip = self.unit * random.randint(0, room // self.unit)
         filled = random.randbytes(skip) + octets
         filled += random.randbytes(self.size - len(filled))
         self.parts.append(
             {
                 "data": int.from_bytes(filled, "little"),
-                "skip": skip // 4,
-                "count": len(octets) // 4,
+                "skip": skip // self.unit,
+                "count": len(octets) // self.unit,
                 **rest,
             }
         )
@@ -49,8 +56,8 @@ class PackerBench(Bench):
         """Draw the parts of a request: each of its reads begins a beat, and may have failed."""
         user = random.getrandbits(self.params.user_bits)
         pieces = [
-            (random.randbytes(read.size), random.choice(causes))
-            for read in cut(address, size, READ)
+            (random.randbytes(end - begin), random.choice(causes))
+            for begin, end in cut_at(address, address + size, READ)
         ]
         packed, result = bytes(first), []
         for last, (octets, cause) in enumerate(pieces, 1 - len(pieces)):
@@ -79,13 +86,12 @@ class PackerBench(Bench):
 
 
 @crossed(stalls=STALLS)
-async def every_dword_in_its_place(dut, stalls):
+async def every_unit_in_its_place(dut, stalls):
     bench = await PackerBench(dut, stalls.value).begin()
     for _ in range(REQUESTS):
-        size = 4 * random.choice(
-            [1, random.randint(1, 40), bench.size // 4, random.randint(1, READ)]
-        )
-        bench.issue(4 * random.randrange(1024), size)
+        unit, whole = bench.unit, bench.size // bench.unit
+        size = unit * random.choice([1, random.randint(1, 40), whole, random.randint(1, READ)])
+        bench.issue(unit * random.randrange(4096 // unit), size)
     await bench.finish()
 
 
@@ -93,22 +99,22 @@ async def every_dword_in_its_place(dut, stalls):
 async def every_part_behind_every_filling(dut):
     """A read of less than a beat, then one that does not fill it, or fills it, or the next one."""
     bench = await PackerBench(dut).begin()
-    lanes = bench.size // 4
+    lanes, unit = bench.size // bench.unit, bench.unit
     for fill in range(lanes):
-        for count in range(1, lanes + 1):
-            bench.issue(READ - 4 * fill, 4 * (fill + count))
+        for count in random.sample(range(1, lanes + 1), min(lanes, 16)):
+            bench.issue(READ - unit * fill, unit * (fill + count))
     await bench.finish()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def data_may_begin_at_any_dword(dut):
+async def data_may_begin_at_any_unit(dut):
     """``first`` changes when nothing is inside."""
     bench = await PackerBench(dut).begin()
-    for first in range(0, bench.size, 4):
-        dut.first.value = first // 4
+    for first in range(0, bench.size, bench.unit):
+        dut.first.value = first // bench.unit
         await ClockCycles(dut.clk, 4)
         for _ in range(3):
-            bench.issue(0, 4 * random.choice([1, random.randint(1, 40)]), first=first)
+            bench.issue(0, bench.unit * random.choice([1, random.randint(1, 40)]), first=first)
         await bench.finish()
 
 

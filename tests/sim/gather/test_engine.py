@@ -79,17 +79,15 @@ def test_rows_that_are_posted_go_to_any_byte_of_the_host():
     [
         {"posted": True, "streamed": True},
         {"idx_address": 10},
-        {"destination": 6},
-        {"destination": 2048 - 2 * 28},
+        {"destination": 2048 - 3 * 28 + 1},
         {"completion_address": 24},
         {"order": 3},
         {"idx_address": 2040, "on_card": True},
         {"streamed": True, "idx_address": 10},
-        {"table": Table(base=2, rows=20, row_bytes=28, stride=28)},
         {"table": Table(base=0, rows=0, row_bytes=28, stride=28)},
         {"table": Table(base=0, rows=1 << 20, row_bytes=28, stride=28)},
         {"table": Table(base=0, rows=20, row_bytes=0, stride=28)},
-        {"table": Table(base=0, rows=20, row_bytes=4100, stride=28)},
+        {"table": Table(base=0, rows=20, row_bytes=65537, stride=28)},
     ],
 )
 def test_what_is_illegal_writes_nothing(change):

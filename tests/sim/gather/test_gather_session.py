@@ -158,7 +158,8 @@ def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
 @pytest.mark.long
 def test_rows_for_the_host(tmp_path):
     """Two engines write them into the host's memory, and nothing beside them; reads are as ever."""
-    params, two = replace(PARAMS, outputs="host", address_bits=16), replace(REQUESTED, engines=2)
+    params = replace(PARAMS, outputs="host", address_bits=16)
+    two = replace(REQUESTED, engines=2, row_bytes=517, base=1)
     simulator = GatherSession.build(GatherSession.hardware(params, two))
     session = GatherSession(params, two)
     result = session.run(simulator, tmp_path)

@@ -20,7 +20,7 @@ from sim.gather.golden.rows import Table
 REQUEST = WorkRequest(
     idx_address=0x0102030405060708,
     count=0x11121314,
-    table=Table(base=0x2122232425262728, rows=0x31323334, row_bytes=0x1516, stride=0x14142),
+    table=Table(base=0x2122232425262728, rows=0x31323334, row_bytes=0x11516, stride=0x14142),
     destination=0x4142434445464748,
     completion_address=0x5152535455565758,
     idx_bytes=8,
@@ -33,7 +33,7 @@ REQUEST = WorkRequest(
 )
 BYTES = (
     "0807060504030201 2827262524232221 4847464544434241 5857565554535251"
-    "14131211 34333231 42410100 1615 6261 02 01 01 00 01 01" + 10 * "00"
+    "14131211 34333231 42410100 16150100 6261 02 01 01 00 01 01" + 8 * "00"
 )
 
 
@@ -45,9 +45,9 @@ def test_a_descriptor_is_64_bytes():
 
 @pytest.mark.parametrize(
     ("byte", "bits"),
-    [(42, "fe"), (43, "ff"), (45, "e0"), (48, "fc"), (49, "fe"), (50, "fe"), (51, "fe")]
-    + [(52, "fe"), (53, "fe")]
-    + [(byte, "ff") for byte in range(54, 64)],
+    [(42, "fe"), (43, "ff"), (46, "fe"), (47, "ff"), (50, "fc")]
+    + [(byte, "fe") for byte in range(51, 56)]
+    + [(byte, "ff") for byte in range(56, 64)],
 )
 def test_bits_without_a_meaning_are_malformed(byte, bits):
     octets = bytearray(pack(REQUEST))
@@ -87,7 +87,7 @@ def test_descriptors_are_carried_out_as_requests_of_registers():
     device = np.zeros(256, np.uint8)
     table = Table(base=64, rows=4, row_bytes=8, stride=8)
     good = WorkRequest(idx_address=0, count=2, table=table, destination=16, tag=7)
-    wrong = replace(good, destination=2, tag=8)
+    wrong = replace(good, order=3, tag=8)
     built = [Descriptor(good), Descriptor(replace(good, destination=32, tag=6), malformed=True)]
     result = carry_out_all(host, device, [*built, Descriptor(wrong)])
     assert result == [

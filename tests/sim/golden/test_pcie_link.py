@@ -71,9 +71,9 @@ def test_every_byte_is_read(order):
             assert set(read) >= set(range(start, start + row))
 
 
-def test_row_of_no_whole_dwords():
-    with pytest.raises(ValueError, match="whole dwords"):
-        traffic(merged, 6)
+def test_rows_that_overlap():
+    with pytest.raises(ValueError, match="none overlap"):
+        traffic(merged, 6, 4)
 
 
 def test_the_paper_s_example_of_a_row():
