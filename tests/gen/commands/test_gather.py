@@ -36,7 +36,7 @@ def test_gathers_rows_of_a_file(ingather, tmp_path):
         (["--table", "none.npy"], "none.npy: no such file"),
         (["--idx", "text.npy"], "text.npy: is no .npy file, as numpy.save writes one"),
         (["--graph", "nowhere"], "'nowhere' is no family"),
-        (["--row-bytes", "0"], "row_bytes must be from 1 to 65536: 0"),
+        (["--row-bytes", "0"], "'--row-bytes': Input should be greater than or equal to 1"),
         (["--fan-outs", "a"], "fan_outs must be numbers"),
         (["--set", "tags=7"], "tags must be a power of two"),
     ],
