@@ -10,6 +10,7 @@ from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 
 LINKS = "link_latency drop duplicate reorder corrupt displacement timeout"
 PORTS = "background ecn"
+RACKS = "racks spines"
 SWITCH = "switch_read_delay switch_response_delay"
 MANY = {"racks": 2, "nodes": 4}
 
@@ -30,9 +31,12 @@ IDLE = [
         TrainingWorkload(data="zeros", workers=2, reorder=0.1),
         "test shuffle positive bias eta_period reference waves_worker",
     ),
-    (GcnWorkload(adder=Adder.GOLDEN, drop=0.1), f"link_latency displacement timeout {PORTS}"),
-    (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {LINKS} {PORTS}"),
-    (GcnWorkload(workers=1), f"partition adder plan order open_turns {LINKS} {PORTS}"),
+    (
+        GcnWorkload(adder=Adder.GOLDEN, drop=0.1),
+        f"link_latency displacement timeout spines {PORTS}",
+    ),
+    (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {RACKS} {LINKS} {PORTS}"),
+    (GcnWorkload(workers=1), f"partition adder plan order open_turns {RACKS} {LINKS} {PORTS}"),
     (ScheduleWorkload(jobs="j", trees=Trees.MIS, placement=Placement.DP), "trace count seed"),
     (ScheduleWorkload(placement=Placement.FIRST), "alpha candidates"),
 ]
