@@ -124,7 +124,7 @@ REQUEST_REGISTERS = (
         rw(
             "posted",
             1,
-            "writes rows to a bus address, of host memory or a peer; 0: writes them to device"
+            "puts rows at a bus address, of host memory or a peer; 0: puts them into device"
             " memory, unless they are streamed",
         ),
     ),

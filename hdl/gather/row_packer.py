@@ -70,11 +70,14 @@ class RowPacker(Component):
         row_ends = provided.last & share.last
         skip = Mux(begins, share.skip, 0)
         drop = Mux(provided.last, share.drop, 0)
-        # Without a carry chain before that of the next sum.
-        low = looked_up(lambda a, b: a + b, skip[:2], drop[:2], bits=3)
+        low, less = Signal(3), Signal(6)
         high = looked_up(lambda a, b, more: a + b + more, skip[2:], drop[2:], low[2], bits=4)
-        less = Cat(low[:2], high)
-        m.d.comb += self.parts.ready.eq(~parts.valid | parts.ready)
+        m.d.comb += [
+            # Without a carry chain before that of the next sum.
+            low.eq(looked_up(lambda a, b: a + b, skip[:2], drop[:2], bits=3)),
+            less.eq(Cat(low[:2], high)),
+            self.parts.ready.eq(~parts.valid | parts.ready),
+        ]
         with m.If(self.parts.ready):
             m.d.sync += [
                 parts.valid.eq(self.parts.valid),
