@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gen.guides.guide import facts, filled, lines, little_rows, number_of, reported, tables
+from gen.guides.p4sgd_frames import head_uses
 from hdl.allreduce.frame import (
     ETHERTYPE,
     FRAMES,
@@ -28,18 +29,8 @@ NUMBERS = ((1, -2, 0x7FFF_FFFF), (10, 20, 1))
 SUM = (11, 18, 0x7FFF_FFFF)  #: the last number was clamped
 #: what each field of a frame holds
 FRAME_USES = {
-    "destination": "Ethernet address, first byte first",
-    "source": "Ethernet address, first byte first",
-    "ethertype": ETHERTYPE.to_bytes(2, "big").hex(" ").upper(),
-    "version": str(VERSION),
-    "is_agg": "flag, see below",
-    "acked": "flag, see below",
-    "no_flags": "zero",
-    "bm": "bitmap of ports",
-    "job": "number of the job",
-    "use": f"number of the slot's use, modulo {USES}",
+    **head_uses(ETHERTYPE, VERSION),
     "epoch": "number of the job's run",
-    "seq": "number of the slot",
     "count": f"how many numbers follow, at most {MOST_NUMBERS}",
     "operation": "the table of operations",
 }

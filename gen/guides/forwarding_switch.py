@@ -25,13 +25,7 @@ TABLES = {
 }
 #: why a packet does not leave, in the order in which causes are looked for
 DROPPED = {
-    "bad_fcs": "the MAC has found its checksum wrong",
-    "undersize": "it has fewer than 60 bytes without its checksum",
-    "oversize": "it has more bytes than a packet may have",
-    "cut": "a reset of the port has cut it",
-    "no_group": "no group has its VLAN id, or its port is no member of its group",
-    "filtered": "its receiver is where it came from, or its address is one that 802.1Q reserves",
-    "flood_limited": "it would flood, and its port has flooded what it may",
+    **CAUSES,
     "no_room": "its class is not lossless, and has no room at its port",
     "foreign": "it is for `switch_address`, and no engine takes it",
 }
@@ -86,7 +80,7 @@ def meaning(way: str, name: str) -> str:
     """Return what the counter of a name counts; ``way`` is in, out or learning."""
     if way == "learning":
         return "packets whose addresses were not learned, as others came too fast"
-    if name in (*CAUSES, "no_room", "foreign"):
+    if name in DROPPED:
         return f"packets that do not leave: {DROPPED[name]}"
     moves = "have come" if way == "in" else "have left"
     if name == "octets":

@@ -188,7 +188,7 @@ class GatherEngine(Component):
             output.size.eq(control.size),
             requester.limits.payload.eq(self.payload_limit),
         ]
-        # A completion is written when all rows have left, so only one of them is ever there.
+        # A completion is written when all rows have left, and would wait for them.
         for rows, completion, to in (
             (output.writes, control.writes, requester.writes),
             (output.posts, control.data, requester.data),
@@ -203,7 +203,7 @@ class GatherEngine(Component):
                 ),
                 to.valid.eq(rows.valid | completion.valid),
                 rows.ready.eq(to.ready),
-                completion.ready.eq(to.ready),
+                completion.ready.eq(to.ready & ~rows.valid),
             ]
 
     def obey_block(self, m: Module, registers: RegisterBlock, timer: BusTimer) -> None:

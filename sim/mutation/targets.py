@@ -28,7 +28,6 @@ ELSEWHERE = {
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,
     "hdl/gather/row_finder.py": ("test_datapath.py",),
     "hdl/gather/row_output.py": (*ENGINE_TESTS, *ENDS),
-    "hdl/gather/row_poster.py": ("test_engine_posts.py",),
     "hdl/gather/row_stream.py": ENDS,
     "hdl/gather/row_writer.py": ENGINE_TESTS,
     "hdl/gather/work_control.py": (*ENGINE_TESTS, *RING_TESTS),

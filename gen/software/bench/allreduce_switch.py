@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from allreduce_switch_host import BUILD, attach
-from allreduce_switch_host.block_floats import exponents, floats, mantissas
+from allreduce_switch_host.block_floats import error_bound, exponents, floats, mantissas
 from allreduce_switch_host.simulated_switch import SimulatedSwitch, run_on
 from allreduce_switch_host.wide_workers import JOB, WideWorkers
 
@@ -35,6 +35,8 @@ def program(device: SimulatedSwitch) -> None:
     scaled = [mantissas(row, top, WORKERS) for row, top in zip(rows, tops, strict=True)]
     sums = workers.all_reduce(scaled, "SUM")
     for own, top in zip(sums, tops, strict=True):
-        assert np.abs(floats(own, top, WORKERS) - rows.sum(0)).max() < 1e-6
+        result = floats(own, top, WORKERS)
+        error = np.abs(result - rows.sum(0, np.float64))
+        assert (error <= error_bound(top, WORKERS)[:NUMBERS] + np.spacing(np.abs(result))).all()
     switch.stop_job(JOB)
     print(f"both workers have {NUMBERS} sums; {switch.counters()['packets']} frames were taken")

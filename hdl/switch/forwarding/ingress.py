@@ -13,10 +13,20 @@ from hdl.switch.forwarding.mac_table import MacTable
 from hdl.switch.forwarding.params import GROUP_BITS, LEARNED, MAC_BITS, PORT_BITS, ForwardingParams
 from hdl.switch.forwarding.settings import class_of, group_of, settings_layout
 
-#: why a packet is dropped before it is queued, the first that applies
-ERRORS = ("bad_fcs", "undersize", "oversize", "cut")
-REFUSALS = ("no_group", "filtered", "flood_limited")
-CAUSES = (*ERRORS, *REFUSALS)
+#: why a packet is dropped before it is queued, the first that applies: it is not whole and sound
+ERRORS = {
+    "bad_fcs": "the MAC has found its checksum wrong",
+    "undersize": f"it has fewer than {LEAST_BYTES} bytes without its checksum",
+    "oversize": "it has more bytes than a packet may have",
+    "cut": "a reset of the port has cut it",
+}
+#: or it goes nowhere
+REFUSALS = {
+    "no_group": "no group has its VLAN id, or its port is no member of its group",
+    "filtered": "its receiver is where it came from, or its address is one that 802.1Q reserves",
+    "flood_limited": "it would flood, and its port has flooded what it may",
+}
+CAUSES = {**ERRORS, **REFUSALS}
 GROUP_ADDRESS = 40  #: bit of a MAC address that is set in multicast and broadcast
 
 
@@ -25,11 +35,9 @@ class ForwardingIngress(Component):
 
     A packet belongs to a group (:func:`group_of`), of which its port must be a member. An address
     that the table knows leads to its port; all other packets flood to the group's other members, if
-    the port's :class:`FloodLimit` is open. What would return to its own port is filtered, as are
-    packets to the addresses that 802.1Q reserves. ``own`` has the port's bit. Packets with a bad
-    checksum (``tuser``), of less than 60 bytes or more than ``params.max_bytes``, and those that a
-    reset has cut, are errors.
-    ``dropped`` says why a packet is not queued, a bit for each of CAUSES, with ``stored.ends``;
+    the port's :class:`FloodLimit` is open. ``own`` has the port's bit. ``tuser`` says that the
+    checksum is bad. ``dropped`` says why a packet is not queued, a bit for each of CAUSES, with
+    ``stored.ends``;
     ``learns`` is high with it if the packet's source, ``learned``, may be learned. ``congested``
     has a bit for each class of whose packets the ECN-capable ones are marked. ``mac``, ``group``,
     ``hit`` and ``port`` are those of the :class:`MacTable`. A beat is ignored unless ``passes`` is

@@ -6,10 +6,11 @@ sums of these become floats again. A vector is float32, or bfloat16 as its bits 
 
 With M workers, at most 32, a block whose numbers are all below 2**E has mantissas of B = 31 -
 ceil(log2 M) bits. So no sum of mantissas overflows, and a sum differs from the exact one by at most
-M * 2**(E - B - 1), which is M**2 * 2**-31 times the block's largest number where M is a power of 2,
-before it is rounded to the type of the vector. Numbers within B - 24 powers of 2 of that one are
-exact. Subnormals are numbers as all others; a zero is +0 in the result. A sum beyond the type's
-largest number is infinite. An infinity or a NaN of one worker is a ValueError on all of them.
+M * 2**(E - B - 1) (:func:`error_bound`), which is M**2 * 2**-31 times the block's largest number
+where M is a power of 2, before it is rounded to the type of the vector. Numbers within B - 24
+powers of 2 of that one are exact. Subnormals are numbers as all others; a zero is +0 in the result.
+A sum beyond the type's largest number is infinite. An infinity or a NaN of one worker is a
+ValueError on all of them.
 """
 
 from collections.abc import Callable
@@ -59,6 +60,14 @@ def floats(
     with np.errstate(over="ignore"):
         result = np.ldexp(parts, (tops - bits(workers))[:, None]).astype(np.float32)
     return as_type(result.ravel()[: len(sums)], dtype)
+
+
+def error_bound(tops: Ints, workers: int, block: int = BLOCK) -> NDArray[np.float64]:
+    """Return by how much the sum of each number differs at most before it is rounded to its type.
+
+    There are as many as numbers in whole blocks.
+    """
+    return np.repeat(np.ldexp(float(workers), tops - bits(workers) - 1), block)
 
 
 def bits(workers: int) -> int:

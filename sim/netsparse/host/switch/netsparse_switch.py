@@ -9,6 +9,9 @@ from sim.host.device import Registers, check_design, chosen, wait_until, write_w
 from sim.netsparse.host.switch.build import Build
 
 SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
+#: classes of packets to which a route applies
+EVERY = {"route_reads": 1, "route_responses": 1, "route_hits": 1}
+RESPONSES = {"route_reads": 0, "route_responses": 1, "route_hits": 0}
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
 
 
@@ -64,21 +67,20 @@ class NetSparseSwitch:
         for name, some in (("uplinks", uplinks), ("ports of responses", responses)):
             if any(not 0 <= port < ports for port in some):
                 raise ValueError(f"{name} must be some of 0 to {ports - 1}: {sorted(some)}")
-        self._enter({node: routes.get(node) for node in range(nodes)}, (1 << ports) - 1, all=1)
+        self._enter({node: routes.get(node) for node in range(nodes)}, (1 << ports) - 1, EVERY)
         for port, own in responses.items():
-            self._enter(own, 1 << port, all=0)
+            self._enter(own, 1 << port, RESPONSES)
         self.registers.write(uplinks=sum(1 << port for port in set(uplinks)))
 
-    def _enter(self, routes: Mapping[int, int | None], inputs: int, *, all: int) -> None:
-        """Enter routes of packets that come by ``inputs``: of all, or of responses alone."""
-        self.registers.write(route_inputs=inputs)
+    def _enter(
+        self, routes: Mapping[int, int | None], inputs: int, classes: Mapping[str, int]
+    ) -> None:
+        """Enter routes of packets of some classes that come by ``inputs``."""
+        self.registers.write(route_inputs=inputs, **classes)
         for port in set(routes.values()):
             self.registers.write(
                 route_port=port or 0,
                 route_known=int(port is not None),
-                route_reads=all,
-                route_responses=1,
-                route_hits=all,
             )
             for node in (node for node, to in routes.items() if to == port):
                 self.registers.write(route_node=node)

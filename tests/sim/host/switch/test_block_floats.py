@@ -16,6 +16,7 @@ from sim.host.switch.block_floats import (
     add_up,
     as_float64,
     as_type,
+    error_bound,
     exponents,
     floats,
     mantissas,
@@ -47,6 +48,7 @@ def check(rows, result, tops, block):
     slack = len(rows) * np.spacing(np.abs(numbers).sum(0))  # of NumPy's sum
     bits = 31 - math.ceil(math.log2(len(rows)))
     bound = np.ldexp(float(len(rows)), tops - bits - 1)
+    assert (error_bound(tops, len(rows), block) == np.repeat(bound, block)).all()
     most = np.repeat(bound, block)[: len(exact)] + slack
     step = np.maximum(np.abs(exact) + most, 2.0**-126) * 2.0 ** -TYPES[rows[0].dtype.type]
     beyond = np.abs(exact) + most >= np.finfo(np.float32).max * (1 - 2.0**-8)
