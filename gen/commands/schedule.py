@@ -14,12 +14,18 @@ from gen.commands import pcap
 from gen.commands.options import options_of, parameter, requested_from, with_options
 from gen.commands.run import write_json
 from gen.output.consoles import Console, waiting
-from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.output.folder import MADE_BY, MANIFEST, check_target, write_file, written_whole
 from hdl.common.core_clock import CORE_MHZ
 from sim.mina.workload import ScheduleWorkload
 
 HERE = Path(__file__).parent
 PAGE, RTL = "index.html", "rtl.json"
+RECORD = typer.Option(
+    "--record",
+    metavar="FILE",
+    help="Write the patterns of all jobs, as the runtime records them on switches in hardware, for"
+    " --jobs.",
+)
 
 
 def command() -> Any:
@@ -29,6 +35,7 @@ def command() -> Any:
         *options_of(ScheduleWorkload),
         parameter("output", Path, Path("build/schedule"), output),
         parameter("pcap", Path | None, None, pcap.OPTION),
+        parameter("record", Path | None, None, RECORD),
     ]
     built = with_options(execute, options)
     built.__doc__ = "Schedule jobs on a cluster with in-network aggregation (INA); simulate them."
@@ -37,11 +44,14 @@ def command() -> Any:
 
 def execute(values: Mapping[str, Any]) -> None:
     """Schedule the jobs, and write tables, pictures and page."""
-    output, capture = values["output"], values["pcap"]
+    output, capture, record = values["output"], values["pcap"], values["record"]
     check_target(output)
-    pcap.check_target(capture, output)
+    for target in (capture, record):
+        pcap.check_target(target, output)
     if capture is not None and not values["rtl"]:
         raise UserError("--pcap needs links of RTL: --rtl simulates some")
+    if record is not None and not values["rtl"]:
+        raise UserError("--record needs jobs on switches in hardware: --rtl runs some")
     try:
         requested = ScheduleWorkload(**requested_from(ScheduleWorkload, values))
         provided = requested.job_list()
@@ -60,8 +70,12 @@ def execute(values: Mapping[str, Any]) -> None:
             began = time.perf_counter()
             bound = bound_of(result)
             bound_s = time.perf_counter() - began
-        agreement = compare_with_switches(on_switches, console, capture) if requested.rtl else None
+        agreement = None
+        if requested.rtl:
+            agreement = compare_with_switches(on_switches, console, capture, record)
         notes = [line_of(agreement), rates_of(agreement)] if agreement is not None else []
+        if agreement is not None and record is not None:
+            notes.append(recorded_line(agreement, requested, record))
         files = write_files(folder, result, bound, bound_s)
         with waiting(console, "drawing"):
             pictures = draw_all(folder, result)
@@ -98,14 +112,17 @@ def scaled_of(requested: ScheduleWorkload, provided: Any) -> Any:
     return scaled(requested, provided)
 
 
-def compare_with_switches(on_switches: Any, console: Console, capture: Path | None) -> Any:
+def compare_with_switches(
+    on_switches: Any, console: Console, capture: Path | None, record: Path | None
+) -> Any:
     """Return how switches in hardware and the simulator agree on the jobs.
 
-    What the switches' links carry is written to ``capture``, if there is one.
+    What the switches' links carry is written to ``capture``, if there is one, and the jobs'
+    patterns to ``record``.
     """
     from sim.harness.captures import CAPTURES
     from sim.harness.environment import changed
-    from sim.mina.rtl.comparison import compare
+    from sim.mina.rtl.comparison import RECORDING, compare
 
     text = "running the jobs on switches in hardware, which are built once (minutes)"
     with (
@@ -114,7 +131,10 @@ def compare_with_switches(on_switches: Any, console: Console, capture: Path | No
         changed({CAPTURES: "1"} if capture is not None else {}),
         waiting(console, text),
     ):
-        return compare(on_switches, Path(scratch))
+        result = compare(on_switches, Path(scratch))
+        if record is not None:
+            write_file(record, (Path(scratch) / RECORDING).read_bytes())
+        return result
 
 
 def line_of(agreement: Any) -> str:
@@ -127,6 +147,16 @@ def line_of(agreement: Any) -> str:
         f" {agreement.steps:,} steps differ by at most {agreement.worst_step:.2%}"
         f" ({agreement.cycles:,} cycles; INA takes {agreement.latency_cycles:.0f} cycles and"
         f" {agreement.frame_cycles:.2f} for each frame)"
+    )
+
+
+def recorded_line(agreement: Any, requested: ScheduleWorkload, record: Path) -> str:
+    """Return what was recorded, and the options that describe the network it was recorded on."""
+    return (
+        f"recorded the jobs' patterns in {record}, in seconds of these switches:"
+        f" --bandwidth {agreement.rate / requested.ratio:.6g} --ratio {requested.ratio:g}"
+        f" --latency {agreement.latency_cycles / (CORE_MHZ * 1e6):.3g} --jobs {record} schedules"
+        " them on the same network"
     )
 
 

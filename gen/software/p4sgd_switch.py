@@ -16,8 +16,16 @@ def software(params: SwitchParams) -> Software:
     return Software(
         about="a MINA switch" if tenants else "a P4SGD switch",
         **of_side(switch_side(params), board=board_fields(cages=CAGES, hbm=False)),
-        modules=(f"host.switch.{module}", "host.switch.workers"),
-        exports={"job_switch": ("CommandRefused",), module: (main,)},
+        modules=(
+            f"host.switch.{module}",
+            "host.switch.workers",
+            *(["host.switch.pattern"] * tenants),
+        ),
+        exports={
+            "job_switch": ("CommandRefused",),
+            module: (main,),
+            **({"pattern": ("PatternRecorder", "save")} if tenants else {}),
+        },
         reach="register_window",
         bench="mina_switch" if tenants else "p4sgd_switch",
         selftest="host.switch.selftest",

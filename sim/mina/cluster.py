@@ -56,9 +56,18 @@ class FatTree:
         return names.get(layer, "pod" if layer == 2 else f"layer {layer}")
 
 
+#: The paper's figure 10, of which its text says four hosts and five switches: two ToRs of two hosts
+#: and three roots, the one fat tree of hosts with a link that lets a tree of all four move.
+TESTBED = FatTree((2, 2), (1, 3))
+
+
 def parse_topology(text: str) -> FatTree:
-    """Read a fat tree from ``8,8,16:1,8,8``: links down of each layer, then links up."""
+    """Read a fat tree from ``8,8,16:1,8,8``, links down of each layer, then up, or by its name."""
+    if text == "testbed":
+        return TESTBED
     if not re.fullmatch(r"\d+(,\d+)*:\d+(,\d+)*", text):
-        raise ValueError(f"topology must be DOWN,...:UP,..., such as {FatTree()}: {text!r}")
+        raise ValueError(
+            f"topology must be DOWN,...:UP,..., such as {FatTree()}, or testbed: {text!r}"
+        )
     down, up = (tuple(map(int, part.split(","))) for part in text.split(":"))
     return FatTree(down, up)

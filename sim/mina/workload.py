@@ -72,8 +72,9 @@ class ScheduleWorkload(Workload):
     topology: str = setting(
         str(FatTree()),
         "Build a fat tree with these numbers of links, layer by layer from the hosts up: first down"
-        " from each switch, then up from each host or switch below.",
-        metavar="DOWN,..:UP,..",
+        " from each switch, then up from each host or switch below; or testbed, the paper's of"
+        " four hosts and five switches, 2,2:1,3.",
+        metavar="DOWN,..:UP,..|testbed",
     )
     unit: Unit = setting(
         Unit.SWITCH, "Let two jobs that use INA at a time share no switch (HDR), or no port (NDR)."

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sim.golden.reduction.wide_frames import Operation
 from sim.golden.reduction.wide_worker import WideWorker
+from sim.host.switch.pattern import PatternRecorder
 from sim.host.switch.simulated_switch import SimulatedSwitch
 from sim.host.switch.switch import Switch
 
@@ -16,7 +17,12 @@ TURNS = 1000  #: after which a worker would send again; nothing is lost here
 
 
 class WideWorkers:
-    """Plays a worker at each of the first ``count`` ports, whose frames have ``length`` numbers."""
+    """Plays a worker at each of the first ``count`` ports, whose frames have ``length`` numbers.
+
+    While there is a ``recorder``, it hears when all-reduces are scheduled and waited for.
+    """
+
+    recorder: PatternRecorder | None = None
 
     def __init__(self, device: SimulatedSwitch, switch: Switch, count: int, length: int) -> None:
         self.device, self.switch = device, switch
@@ -40,8 +46,20 @@ class WideWorkers:
         self, rows: Sequence[NDArray[np.int32]], operation: str
     ) -> list[NDArray[np.int32]]:
         """Return the result that each worker gets of all rows, of which each worker has one."""
+        self.schedule(rows, operation)
+        return self.results()
+
+    def schedule(self, rows: Sequence[NDArray[np.int32]], operation: str) -> None:
+        """Begin an all-reduce, while the workers still compute something else."""
         for worker, row in zip(self.workers, rows, strict=True):
             worker.begin(row, Operation[operation])
+        if self.recorder:
+            self.recorder.scheduled(rows[0].nbytes)
+
+    def results(self) -> list[NDArray[np.int32]]:
+        """Wait for the all-reduce that was begun; return the result of each worker."""
+        if self.recorder:
+            self.recorder.waits()
         now = 0
         while not all(worker.done for worker in self.workers):
             now += 1
@@ -52,4 +70,6 @@ class WideWorkers:
                 while came := self.device.came[str(port)]:
                     worker.take(came.popleft())
             assert now < TURNS, "the switch does not answer"
+        if self.recorder:
+            self.recorder.resumed()
         return [worker.result for worker in self.workers]

@@ -47,4 +47,6 @@ FLAT_FROM = 4  #: candidates, figure 14
 BINARY_CANDIDATES = (0.915, 0.933, 0.940, 0.938, 0.939, 0.932, 0.958, 0.940, 0.948, 0.950, 0.939)
 BINARY_SECONDS = (39, 64, 139, 141, 199, 196, 277, 270, 305, 229, 526)
 MIGRATIONS, BINARY_MIGRATIONS = 5.02, 2.0  #: of a job
+RELEASE, REALLOCATION, MIGRATION = 125, 294, 559  #: milliseconds of a migration on the testbed
+MIGRATIONS_TRIED = 500  #: on the testbed
 BINARY_CONFLICTS = 0.78  #: figure 2: share of 5,000 jobs without a tree

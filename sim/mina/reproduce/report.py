@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from sim.mina.reproduce import ablation, placing, steps
+from sim.mina.reproduce import ablation, paper, placing, steps, testbed
 from sim.mina.reproduce.requested import FIGURES, MinaRequest
 from sim.mina.reproduce.runs import run_all
 from sim.reproduce.contents import items_of
@@ -49,6 +49,7 @@ def reproduce(
         "fragments": placing.fragments,
         "timeline": steps.timeline,
         "bandwidth": steps.bandwidth,
+        "testbed": lambda: testbed.testbed(20 if quick else paper.MIGRATIONS_TRIED, progress),
         "sharing": lambda: steps.sharing(2 if quick else 4),
         **{name: figure for name, (_, figure) in of_runs.items()},
     }

@@ -9,6 +9,7 @@ FIGURES = (
     "fragments",
     "timeline",
     "bandwidth",
+    "testbed",
     "traces",
     "ablation",
     "oversubscription",

@@ -1,5 +1,6 @@
 """Compares the simulator with switches in hardware on the same jobs: grants, times of steps."""
 
+import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,16 +11,15 @@ import numpy as np
 from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.tree_plan import MAX_WORKERS
-from sim.harness.clock import PERIOD_NS
 from sim.harness.measuring import run_workload
-from sim.harness.verilator import Simulation, build, emission_of
+from sim.harness.verilator import Build, Simulation, build, emission_of
 from sim.mina.jobs import JobList
+from sim.mina.rtl.jobs import FRAME_BYTES, SECONDS
 from sim.mina.schedule import Schedule, schedule
 from sim.mina.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.mina.workload import ScheduleWorkload, Trees
 
-SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
-FRAME_BYTES = 32  #: bytes of numbers in a frame
+RECORDING = "recording.json"  #: what the jobs called for, as ``--jobs`` reads it
 LARGEST = 240  #: frames of the largest all-reduce
 ROUGHLY = 340  #: first guess of an all-reduce's latency with INA, in cycles
 MAX_SWITCHES, MAX_JOBS = 16, 16
@@ -161,6 +161,7 @@ def check_run(requested: SwitchRun) -> None:
 def compare(requested: SwitchRun, folder: Path) -> Agreement:
     """Run the jobs on switches in hardware and in the simulator; the former's log is in ``folder``.
 
+    So is RECORDING: the patterns that MINA's runtime would record of the jobs on the hardware.
     SimulationError if a sum is wrong, or the switches do not answer in time.
     """
     params, assumed = requested.params, requested.requested
@@ -169,9 +170,9 @@ def compare(requested: SwitchRun, folder: Path) -> Agreement:
         params=params,
         component=ClusterSystem,
     )
-    blocks = [module_name(Switch(params.switch))]  # compiled once, however many there are
-    simulator = build(emission_of(ClusterSystem(params)), hier_blocks=blocks)
+    simulator = simulator_of(requested)
     result = run_workload(simulator, simulation, requested, folder, requested.requested.seed)
+    (folder / RECORDING).write_text(json.dumps(result["recording"], indent=1) + "\n")
     grants, begins = in_order(requested, requested.simulated(result["latency"], result["frame"]))
     return Agreement(
         latency_cycles=result["latency"] / SECONDS,
@@ -187,6 +188,13 @@ def compare(requested: SwitchRun, folder: Path) -> Agreement:
         assumed_rate=assumed.bandwidth * assumed.ratio,
         plain_rate=assumed.bandwidth,
     )
+
+
+def simulator_of(requested: SwitchRun) -> Build:
+    """Build the simulator of the cluster of switches."""
+    params = requested.params
+    blocks = [module_name(Switch(params.switch))]  # compiled once, however many there are
+    return build(emission_of(ClusterSystem(params)), hier_blocks=blocks)
 
 
 def in_order(

@@ -8,8 +8,9 @@ from sim.harness.clock import cycle
 from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 from sim.harness.streams import start
+from sim.host.switch.pattern import recording
 from sim.mina.as_golden import golden_cluster, golden_jobs
-from sim.mina.rtl.comparison import SwitchRun
+from sim.mina.rtl.comparison import ROUGHLY, SwitchRun
 from sim.mina.rtl.ends import Ends
 from sim.mina.rtl.jobs import SECONDS, RtlJobs
 from sim.mina.surroundings.cluster_system import ClusterParams
@@ -66,17 +67,21 @@ async def compare(dut: Any) -> None:
         golden = golden_jobs(run.provided, requested)
         return RtlJobs(golden_cluster(requested), golden, run.frames, params, ends)
 
-    alone = jobs_by(run.requested.latency, SECONDS)
+    alone = jobs_by(ROUGHLY * SECONDS, run.frame_cycles * SECONDS)
     latency, frame = await measured(alone)
     jobs = jobs_by(latency, frame)
     jobs.epoch = alone.epoch
     await jobs.train()
+    recorders = [jobs.recorders[number] for number in sorted(jobs.recorders)]
     report(
         {
             "latency": latency,
             "frame": frame,
             "grants": jobs.grants,
             "begins": jobs.begins,
+            "starts": jobs.starts,
+            "resumed": [[step.began for step in each.steps] for each in recorders],
+            "recording": recording(recorders),
             "cycles": cycle() - jobs.zero,
         }
     )

@@ -12,6 +12,7 @@ from sim.golden.reduction.allreduce import saturated
 from sim.golden.reduction.frames import LANES
 from sim.golden.tenancy import Command, Verb
 from sim.harness.clock import PERIOD_NS, cycle
+from sim.host.switch.pattern import PatternRecorder
 from sim.mina.agreement import operation_rule as operations
 from sim.mina.agreement.frames import Data, Grant
 from sim.mina.agreement.operation_rule import Operation, Parts, Route
@@ -20,6 +21,7 @@ from sim.mina.rtl.ends import Controller, Ends
 from sim.mina.surroundings.cluster_system import MAX_FRAMES, ClusterParams
 
 SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
+FRAME_BYTES = 4 * LANES  #: bytes of numbers in a frame
 PATIENCE = 100  #: limit of an all-reduce's time, as a multiple of that of sending
 
 
@@ -64,7 +66,8 @@ class RtlJobs(Simulation):
 
     A job's computing and its all-reduces without INA take the seconds that the model gives them. An
     all-reduce with INA takes as long as the switches of its tree need: they are acquired, add up,
-    and are released.
+    and are released. Beside each job a task is its application, which computes and calls for
+    all-reduces; what it calls for is recorded as MINA's runtime does.
     """
 
     def __init__(
@@ -83,6 +86,9 @@ class RtlJobs(Simulation):
         self.epoch = 0  #: number of the last grant
         self.grants: list[tuple[int, int]] = []  #: number of the job, and of its all-reduce
         self.begins: list[list[float]] = [[] for _ in jobs]  #: begins of a job's steps, and its end
+        self.starts: list[list[float]] = [[] for _ in jobs]  #: when a job's all-reduces began
+        self.recorders: dict[int, PatternRecorder] = {}  #: by number of the job
+        self.over = [Event() for _ in jobs]  #: set when the job's step ends
         self.tasks: list[Any] = []
         self.zero = 0
 
@@ -123,10 +129,16 @@ class RtlJobs(Simulation):
         while not training.finished:
             await self.until(training.next)
             training.next = self.now
-            index = training.done * len(job.step.start) + training.op
+            index, done = training.done * len(job.step.start) + training.op, training.done
+            if training.decides:
+                self.starts[number].append(self.now)
             training.advance(training.decides and self.decide(job, self.now))
+            if training.done > done:
+                self.over[number].set()
             if training.started and training.step_began not in begins:
                 begins.append(training.step_began)
+                if len(begins) == 1:
+                    self.tasks.append(cocotb.start_soon(self.compute(job)))
             if training.uses:
                 self.grants.append((number, index))
                 await self.add_up(job, members, index, self.frames[number][training.op])
@@ -134,6 +146,28 @@ class RtlJobs(Simulation):
         self.running.remove(job)
         self.free |= set(job.placed)
         self.begin(self.now)
+
+    async def compute(self, job: GoldenJob) -> None:
+        """Compute a job's steps: call for all-reduces when they may start, then wait for all."""
+        number, step = self.numbers[id(job)], job.step
+        recorder = PatternRecorder(
+            f"job {number + 1}",
+            job.hosts,
+            arrival=job.arrival,
+            warm_up=min(1, job.steps - 1),
+            now=lambda: self.now,
+        )
+        self.recorders[number] = recorder
+        for _ in range(job.steps):
+            began = self.now
+            for start, frames in zip(step.start, self.frames[number], strict=True):
+                await self.until(began + start)
+                recorder.scheduled(frames * FRAME_BYTES)
+            await self.until(began + step.period)
+            recorder.waits()
+            await self.over[number].wait()
+            self.over[number].clear()
+            recorder.resumed()
 
     async def enter(self, job: GoldenJob, number: int) -> list[Host]:
         """Register a job with the switches of its tree; return its hosts, if it has a tree."""
@@ -163,29 +197,43 @@ class RtlJobs(Simulation):
 
     async def add_up(self, job: GoldenJob, members: list[Host], index: int, count: int) -> None:
         """Do an all-reduce with INA: acquire switches, add up, release them, check the sums."""
+        grant = await self.acquire(job, index)
+        await self.sum_up(members, grant, count)
+        await self.release(job, grant)
+
+    async def acquire(self, job: GoldenJob, index: int) -> Grant:
+        """Acquire the switches of a job's tree for all-reduce ``index``."""
         self.epoch += 1
-        number = self.numbers[id(job)]
-        grant = Grant(job=number, epoch=self.epoch, first=index, end=index + 1)
-        acquire = {
-            switch: Command(verb=Verb.ACQUIRE, switch=switch, job=number, epoch=grant.epoch)
+        grant = Grant(job=self.numbers[id(job)], epoch=self.epoch, first=index, end=index + 1)
+        await self.controller.request_all(self.commands(job, grant, Verb.ACQUIRE), Verb.GRANTED)
+        return grant
+
+    async def release(self, job: GoldenJob, grant: Grant) -> None:
+        """Release the switches of a job's tree."""
+        await self.controller.request_all(self.commands(job, grant, Verb.RELEASE), Verb.RELEASED)
+
+    def commands(self, job: GoldenJob, grant: Grant, verb: Verb) -> dict[int, Command]:
+        """Return a command for each switch of a job's tree, by its number."""
+        return {
+            switch: Command(verb=verb, switch=switch, job=grant.job, epoch=grant.epoch)
             for switch in self.wiring.tree(job.placed, job.root)
         }
-        await self.controller.request_all(acquire, Verb.GRANTED)
+
+    async def sum_up(self, members: list[Host], grant: Grant, count: int) -> None:
+        """Add up ``count`` frames of each host in switches that are acquired; check the sums."""
         parts = [drawn_parts(count) for _ in members]
         for host, part in zip(members, parts, strict=True):
             host.begins(grant, part)
         most = PATIENCE * self.params.pace * count
         for host in members:
             await with_timeout(host.over.wait(), most * PERIOD_NS, "ns")
-        release = {switch: replace(item, verb=Verb.RELEASE) for switch, item in acquire.items()}
-        await self.controller.request_all(release, Verb.RELEASED)
         right = tuple(
             saturated([sum(lane) for lane in zip(*slot, strict=True)])
             for slot in zip(*parts, strict=True)
         )
         for host in members:
             assert host.operation is not None
-            assert host.operation.result == right, (number, index)
+            assert host.operation.result == right, grant
 
 
 def drawn_parts(count: int) -> Parts:

@@ -126,9 +126,16 @@ def test_the_rate_of_the_hardware_stands_beside_the_assumed_one(
 
 @pytest.mark.long
 def test_runs_the_jobs_on_switches_in_hardware(ingather, tmp_path):
-    status, _, err = ingather(*FOUR_JOBS, "-o", "made")
+    status, out, err = ingather(*FOUR_JOBS, "--record", "jobs.json", "-o", "made")
     assert (status, err) == (0, "")
-    assert strict(tmp_path / "made" / "rtl.json")["grants"] > 15
+    rtl = strict(tmp_path / "made" / "rtl.json")
+    assert rtl["grants"] > 15
+    (line,) = (line for line in out.splitlines() if line.startswith("recorded the jobs'"))
+    options = line.partition(": ")[2].partition(" schedules")[0].split()
+    again = [*FOUR_JOBS[:1], *FOUR_JOBS[3:7], *options, "-o", "again"]
+    status, _, err = ingather(*again)
+    assert (status, err) == (0, "")
+    assert strict(tmp_path / "again" / "rtl.json")["grants"] == rtl["grants"]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +160,9 @@ def test_runs_the_jobs_on_switches_in_hardware(ingather, tmp_path):
         (["--rtl", "--count", "1", "--topology", "2,2:2,1"], "--rtl knows hosts with one link up"),
         (["--rtl", "--jobs", "long.json", "--topology", "4:1"], "try --jobs of fewer steps"),
         (["-o", "taken"], "taken"),
+        (["--record", "jobs.json"], "--record needs jobs on switches in hardware: --rtl runs some"),
+        ([*RTL, "--record", "no/jobs.json"], "cannot write no/jobs.json: there is no folder no"),
+        (["--topology", "test"], "such as 8,8,16:1,8,8, or testbed: 'test'"),
         (["--pcap", "frames.pcapng"], "--pcap needs links of RTL: --rtl simulates some"),
     ],
 )

@@ -14,6 +14,7 @@ FAILS = {
         "without trees, sharing still reaches the score of all three within 0.01",
     ],
     "oversubscription": ["placement gains, in the mean", "placement gains, at most"],
+    "testbed": ["reallocation, times release"],
     "sharing": ["pairs of 49 that reach 0.95, R by words"],
 }
 
@@ -36,6 +37,14 @@ def test_figures_that_need_no_long_runs(tmp_path):
     assert failed(report) == {"sharing": FAILS["sharing"]}
     files = report.write(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(files)
+
+
+def test_the_testbed_runs_on_switches_in_hardware():
+    report = built("testbed")
+    assert failed(report) == {"testbed": FAILS["testbed"]}
+    (figure,) = report.figures
+    assert len(figure.rows) == 20
+    assert min(min(row["release"], row["reallocation"]) for row in figure.rows) > 0
 
 
 @pytest.mark.long
