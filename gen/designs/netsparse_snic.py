@@ -99,6 +99,7 @@ DESIGN = Design(
             examples=[
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",
                 "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate",
+                "ingather spmm --kernel sddmm --matrix queen --property-bytes 32",
                 "ingather spmm --racks 2 --nodes 8",
                 "ingather spmm --preset small --scheduler tcp://HOST:8786",
             ],

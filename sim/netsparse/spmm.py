@@ -1,7 +1,7 @@
 """Multiplies a sparse matrix on simulated SNICs: gathers on the RTL, multiplies what has come."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from sim.netsparse.gather import (
     simulate_gather,
 )
 from sim.netsparse.gather_job import PROGRESS_FILE, GatherResult
-from sim.netsparse.golden.gather import Words, local_product, spmm, words
+from sim.netsparse.golden.gather import Words, local_product, sddmm, spmm, spmv, words
+from sim.netsparse.kernel import Kernel
 from sim.netsparse.model.run import model_gather
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.netsparse.surroundings.cluster_system import ClusterParams
@@ -52,10 +53,11 @@ def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
 
 
 class SpmmRun:
-    """Computes ``matrix @ dense`` over the nodes of a partition; raises ValueError if it cannot.
+    """Computes a kernel over the nodes of a partition; raises ValueError if it cannot.
 
-    Every node gathers the rows of ``dense`` that its nonzeros name and multiplies its block of
-    rows. Numbers are small whole ones, so that the product is exact.
+    Every node gathers the rows of ``dense`` that its nonzeros name and computes ``matrix @ dense``
+    for its block of rows; of SDDMM also the rows of ``first``, of which it has its own, are
+    multiplied. Numbers are small whole ones, so that results are exact.
     """
 
     def __init__(self, matrix: csr_array, params: SnicParams, requested: SpmmWorkload) -> None:
@@ -94,12 +96,34 @@ class SpmmRun:
     @cached_property
     def dense(self) -> NDArray[np.int32]:
         """Return the matrix that is gathered from, a row of it for each property."""
-        return np.random.default_rng([self.requested.seed, 0]).integers(
+        return self.drawn(0)
+
+    @cached_property
+    def first(self) -> NDArray[np.int32]:
+        """Return the dense matrix of SDDMM whose rows stay where they are."""
+        return self.drawn(1)
+
+    def drawn(self, stream: int) -> NDArray[np.int32]:
+        """Draw a dense matrix."""
+        return np.random.default_rng([self.requested.seed, stream]).integers(
             -LARGEST_NUMBER,
             LARGEST_NUMBER + 1,
             (self.partition.count, self.requested.property_bytes // 4),
             dtype=np.int32,
         )
+
+    def kernel(self, rows: slice) -> Callable[[csr_array, NDArray[Any]], NDArray[np.int64]]:
+        """Return what computes the kernel of these rows of the matrix, and the dense matrix."""
+        if self.requested.kernel is Kernel.SDDMM:
+            return partial(sddmm, first=self.first[rows])
+        return spmv if self.requested.kernel is Kernel.SPMV else spmm
+
+    def results(self, node: int) -> slice:
+        """Return which results are a node's: rows, or nonzeros of SDDMM."""
+        block = self.partition.block(node)
+        if self.requested.kernel is not Kernel.SDDMM:
+            return block
+        return slice(self.matrix.indptr[block.start], self.matrix.indptr[block.stop])
 
     def properties(self) -> Words:
         """Return the dense matrix as words of memory; a model has none, only as many."""
@@ -170,12 +194,13 @@ class SpmmRun:
                         f"node {node}: request {done.tag} of unit {done.unit} ended as {done.cause}"
                     )
         check(self.gather, gathered)
-        product = spmm(self.matrix, self.dense)
+        product = self.kernel(slice(None))(self.matrix, self.dense)
         for node in range(self.partition.nodes):
             memory = gathered.memory(self.gather, node)
-            observed = local_product(self.matrix, self.partition, node, memory)
-            if not np.array_equal(observed, product[self.partition.block(node)]):
-                raise GatherError(f"node {node}: its rows of the product differ from scipy's")
+            kernel = self.kernel(self.partition.block(node))
+            observed = local_product(self.matrix, self.partition, node, memory, kernel=kernel)
+            if not np.array_equal(observed, product[self.results(node)]):
+                raise GatherError(f"node {node}: its part of the product is wrong")
 
 
 def host_settings(latency: int, params: SnicParams) -> dict[str, int]:

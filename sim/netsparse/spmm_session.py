@@ -13,6 +13,7 @@ from sim.netsparse import spmm_text as text
 from sim.netsparse.builds import build_cluster, build_parts
 from sim.netsparse.gather import GatherError, check_counters
 from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.kernel import Kernel
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError
 from sim.netsparse.network_figures import NETWORK_FIGURES
@@ -148,7 +149,9 @@ class SpmmSession(Session):
         """Describe matrix, nodes and size of a property in a line."""
         requested = self.requested
         result = (
-            f"{requested.matrix}, {requested.nodes} nodes, properties of"
+            f"{requested.kernel}: "
+            * (requested.kernel is not Kernel.SPMM)
+            + f"{requested.matrix}, {requested.nodes} nodes, properties of"
             f" {requested.property_bytes} bytes"
         )
         return f"{result}, on a model" if requested.model else result
@@ -180,7 +183,7 @@ class SpmmSession(Session):
         exact = {} if self.requested.model and not difference else {"exact": float(not difference)}
         return Result(
             figures=observed | {"cycles": result.cycles} | exact,
-            compared="" if self.requested.model else text.EQUAL,
+            compared="" if self.requested.model else text.EQUAL[self.requested.kernel],
             uncompared=text.MODELLED,
             difference=difference,
             details=self.report.details(),

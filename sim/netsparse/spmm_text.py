@@ -5,6 +5,7 @@ from math import isnan
 from typing import Any
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.netsparse.kernel import Kernel
 from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm_report import LINE_GBPS, SpmmReport, together
 
@@ -15,7 +16,12 @@ MAX_COLUMNS = 12  #: most nodes, and most switches, that have a column of their 
 MODELLED = (
     "a model: no property was moved and nothing multiplied; its counters agree with each other"
 )
-EQUAL = "host memories equal the golden model's byte for byte; the product equals scipy's"
+MEMORIES = "host memories equal the golden model's byte for byte"
+EQUAL = {
+    Kernel.SPMM: f"{MEMORIES}; the product equals scipy's",
+    Kernel.SPMV: f"{MEMORIES}; the product with a vector equals scipy's",
+    Kernel.SDDMM: f"{MEMORIES}; the products at nonzeros equal NumPy's",
+}
 
 Line = tuple[str, Callable[[Any], str]]
 

@@ -8,6 +8,7 @@ from gen.base.settings import make_params, parse_settings
 from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
+from sim.netsparse.kernel import Kernel
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.limits import MAX_NODES, MODEL_NODES, MODEL_RACKS
 from sim.surroundings.at_a_time import check_cut, chosen_processes
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sim.netsparse.surroundings.cluster_system import ClusterParams
     from sim.netsparse.topology import LeafSpine
 
+PROPERTY_BYTES, ELEMENT_BYTES = 64, 4  #: bytes of a property unless told otherwise, of a number
 MAX_MEMORY_LATENCY = 1023
 MAX_LINK_LATENCY = 1023
 CUT_NODES, CUT_LATENCY = 8, 10  #: least nodes, and cycles of their links, for which it pays
@@ -26,8 +28,16 @@ CUT_NODES, CUT_LATENCY = 8, 10  #: least nodes, and cycles of their links, for w
 
 @dataclass(frozen=True, kw_only=True)
 class SpmmWorkload(Workload):
-    """Asks for a sparse matrix times a dense one, whose rows are spread over the nodes."""
+    """Asks for a sparse matrix times a dense one, whose rows are spread over the nodes.
 
+    Or for another kernel that gathers properties as this does.
+    """
+
+    kernel: Kernel = setting(
+        Kernel.SPMM,
+        "Multiply the matrix by a dense matrix (spmm) or by a vector (spmv), or each nonzero"
+        " by the product of a local row and a gathered one (sddmm).",
+    )
     matrix: str = setting(
         "stokes",
         f"Multiply this matrix: {', '.join(NAMES)}, or a Matrix Market file (.gz, .bz2 and .xz"
@@ -61,7 +71,9 @@ class SpmmWorkload(Workload):
         metavar="PRESET[:KEY=VALUE,...]",
     )
     property_bytes: int = setting(
-        64, "Give a property, a row of the dense matrix, this many bytes."
+        None,
+        "Give a property, a row of the dense matrix, this many bytes.",
+        shown=f"{PROPERTY_BYTES}, of spmv {ELEMENT_BYTES}",
     )
     clients: int | None = setting(
         None,
@@ -172,7 +184,15 @@ class SpmmWorkload(Workload):
     )
 
     def __post_init__(self) -> None:
+        size = ELEMENT_BYTES if self.kernel is Kernel.SPMV else PROPERTY_BYTES
+        if self.property_bytes is None:
+            object.__setattr__(self, "property_bytes", size)
         super().__post_init__()
+        if self.kernel is Kernel.SPMV and self.property_bytes != ELEMENT_BYTES:
+            raise ValueError(
+                f"property_bytes must be {ELEMENT_BYTES} of spmv, whose dense side is a vector:"
+                f" {self.property_bytes}"
+            )
         check_cut(self.processes, self.link_latency)
         if self.waves_node >= self.nodes:
             raise ValueError(f"waves_node must be below the {self.nodes} nodes: {self.waves_node}")
@@ -189,7 +209,7 @@ class SpmmWorkload(Workload):
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
         switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
-        result = {"watchdog", "processes"} if self.model else set()
+        result = {"kernel", "watchdog", "processes"} if self.model else set()
         result |= {"waves_node"} if self.at_a_time == 1 else set()
         result |= {"spine_choice"} if self.racks == 1 or self.spines == 1 else set()
         if self.racks == 1:

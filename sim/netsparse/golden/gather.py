@@ -5,7 +5,7 @@ Every node holds an array of all properties, of which it owns a block; a gather 
 bytes of the idxs that the node asks for. Properties are rows of 32-bit words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,10 +145,31 @@ def spmm(matrix: csr_array, dense: ArrayLike) -> NDArray[np.int64]:
     return _with_whole_values(matrix) @ _whole(dense)
 
 
+def spmv(matrix: csr_array, vector: ArrayLike) -> NDArray[np.int64]:
+    """Return ``matrix @ vector`` in integers; the vector is a dense matrix of one column."""
+    return _with_whole_values(matrix) @ _whole(vector).ravel()
+
+
+def sddmm(matrix: csr_array, dense: ArrayLike, *, first: ArrayLike) -> NDArray[np.int64]:
+    """Return the nonzeros of ``matrix * (first @ dense.T)``, element by element, in their order.
+
+    Nonzero (i, j) is multiplied by the product of row i of ``first`` and row j of ``dense``.
+    """
+    rows = np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr))
+    own, gathered = _whole(first)[rows], _whole(dense)[matrix.indices]
+    return _whole(matrix.data) * np.einsum("nk,nk->n", own, gathered)
+
+
 def local_product(
-    matrix: csr_array, partition: Partition, node: int, memory: Words, *, real: bool = False
+    matrix: csr_array,
+    partition: Partition,
+    node: int,
+    memory: Words,
+    *,
+    real: bool = False,
+    kernel: Callable[[csr_array, NDArray[np.int64]], NDArray[np.int64]] = spmm,
 ) -> NDArray[np.int64]:
-    """Return ``node``'s rows of ``spmm``, from what lies in its host memory.
+    """Return what ``kernel`` makes of ``node``'s rows, from what lies in its host memory.
 
     The words are int32, or float32 with whole values if ``real``. Only slots that a nonzero names
     are read: whatever is missing there makes the product wrong, or is no whole number.
@@ -158,7 +179,7 @@ def local_product(
     numbers = np.ascontiguousarray(memory[needed]).view("<f4" if real else "<i4")
     dense = np.zeros(memory.shape, np.int64)
     dense[needed] = _whole(numbers)
-    return rows @ dense
+    return kernel(rows, dense)
 
 
 def _in_range(idxs: Ints, partition: Partition) -> NDArray[np.bool_]:

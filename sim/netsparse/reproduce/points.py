@@ -290,7 +290,7 @@ class Point:
             link_stall=cluster.link_stall,
             rings=True,
             watchdog=PATIENCE,
-            **({"model": True} if cluster.model else {}),
+            model=cluster.model,
         )
 
     @property

@@ -69,6 +69,14 @@ def test_runs_a_file(ingather, tmp_path):
     assert "mine.mtx: 2 rows, 3 nonzeros" in out
 
 
+def test_another_kernel(ingather, tmp_path):
+    status, out, err = ingather(*TINY, *SMALL_MATRIX, "--kernel", "sddmm", "-o", "made")
+    assert (status, err) == (0, "")
+    assert "the products at nonzeros equal NumPy's" in out
+    workload = json.loads((tmp_path / "made" / "result.json").read_text())["workload"]
+    assert (workload["kernel"], workload["property_bytes"]) == ("sddmm", 64)
+
+
 def test_a_wrong_result_is_said_and_kept(ingather, tmp_path, monkeypatch):
     def check(self, gathered):
         raise GatherError("node 1: its rows of the product differ")
@@ -110,6 +118,8 @@ def bad_files(folder):
         (["--nodes", "17"], "nodes"),
         (["--property-bytes", "6"], "multiple of 4"),
         (["--property-bytes", "0"], "from 4 to the 512"),
+        (["--kernel", "spmv", "--property-bytes", "64"], "property_bytes must be 4 of spmv"),
+        (["--kernel", "sdmm"], "--kernel"),
         (["--property-bytes", "1024"], "to the 512"),
         (["--units", "2", "--servers", "1"], "at most the 2 units of the build"),
         (["--units", "0"], "at least 1"),

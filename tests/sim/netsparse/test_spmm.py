@@ -12,11 +12,13 @@ from gen.designs.catalogue import find_design
 from hdl.netsparse.snic import SETTLING
 from sim.netsparse.builds import build_gather
 from sim.netsparse.gather import GatherError
+from sim.netsparse.kernel import Kernel
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.files import InputError
 from sim.workloads.partition import Partition
+from tests.sim.netsparse.cases import web
 
 NODES = 2
 POLL = 8  #: cycles that a driver may hear of an interrupt later
@@ -122,6 +124,39 @@ def test_a_wrong_byte_would_be_detected(built, where):
     memory[int(byte)] ^= 1
     with pytest.raises(GatherError, match="host memory of node 0"):
         run.check(replace(gathered, hosts=[bytes(memory), gathered.hosts[1]]))
+
+
+@pytest.mark.parametrize("kernel", [Kernel.SPMV, Kernel.SDDMM])
+def test_other_kernels_use_what_has_come(params, simulator, tmp_path, rng, monkeypatch, kernel):
+    """They need what SpMM does, of web pages in any order; wrong numbers show in the product."""
+    pages = rng.permutation(1000)[: int(rng.integers(300, 600))]
+    words = 1 if kernel is Kernel.SPMV else int(rng.integers(1, 17))
+    requested = SpmmWorkload(
+        kernel=kernel, property_bytes=4 * words, seed=int(rng.integers(1 << 31))
+    )
+    run = SpmmRun(csr_array(web()[pages][:, pages]), params, requested)
+    gathered = run.simulate(*simulator, tmp_path)
+    run.check(gathered)
+    plain = SpmmRun(run.matrix, params, replace(requested, kernel=Kernel.SPMM, model=True))
+    counted = plain.model(simulator[0])
+    for node, other in zip(gathered.result.nodes, counted.nodes, strict=True):
+        for name in ("consumed", "local", "prs", "responses", "served"):
+            assert node.totals[name] == other.totals[name]
+        assert node.totals["responses"] > 10
+    monkeypatch.setattr("sim.netsparse.spmm.check", lambda gather, gathered: None)
+    node = int(rng.integers(NODES))
+    memory = np.frombuffer(gathered.hosts[node], np.uint8).copy()
+    memory[: run.gather.properties.nbytes : 4] ^= 1
+    hosts = [memory.tobytes() if k == node else host for k, host in enumerate(gathered.hosts)]
+    with pytest.raises(GatherError, match=f"node {node}: its part of the product is wrong"):
+        run.check(replace(gathered, hosts=hosts))
+
+
+def test_a_property_is_a_number_of_a_vector():
+    assert SpmmWorkload().property_bytes == SpmmWorkload(kernel=Kernel.SDDMM).property_bytes == 64
+    assert SpmmWorkload(kernel=Kernel.SPMV).property_bytes == 4
+    with pytest.raises(ValueError, match="must be 4 of spmv, whose dense side is a vector: 64"):
+        SpmmWorkload(kernel=Kernel.SPMV, property_bytes=64)
 
 
 def test_every_mechanism_off(params, simulator, tmp_path):

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,11 +10,14 @@ from sim.netsparse.golden.gather import (
     gather,
     host_memory_before,
     local_product,
+    sddmm,
     spmm,
+    spmv,
     words,
 )
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Partition, batches, dealt
+from tests.sim.netsparse.cases import web
 
 PARTITIONS = [Partition.blocks(20, 3), Partition((0, 5, 5, 19, 20))]
 IDXS = np.array([3, 3, -1, 12, 13, 12, 20, 14, 3, 0, 19])
@@ -158,6 +163,30 @@ def test_local_products_make_the_whole(family: str, kind: type) -> None:
     assert whole.dtype == np.int64
     assert np.array_equal(np.vstack(parts), whole)
     assert np.array_equal(whole, matrix.todense().astype(int) @ dense.astype(int))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float32])
+@pytest.mark.parametrize("name", ["spmv", "sddmm"])
+def test_other_kernels_equal_scipys(name: str, kind: type, rng: np.random.Generator) -> None:
+    """The matrix is one of web pages; its parts come from what each node has gathered."""
+    matrix, nodes = web(), int(rng.integers(2, 9))
+    count = matrix.shape[0]
+    partition = Partition.blocks(count, nodes)
+    width = 1 if name == "spmv" else int(rng.integers(1, 33))
+    first, dense = rng.integers(-99, 100, (2, count, width)).astype(kind)
+    memories = gather(words(dense), partition, partition.idx_streams(matrix))
+    parts = []
+    for node, memory in enumerate(memories):
+        own = partial(sddmm, first=first[partition.block(node)])
+        kernel, real = spmv if name == "spmv" else own, kind is np.float32
+        parts.append(local_product(matrix, partition, node, memory, real=real, kernel=kernel))
+    if name == "spmv":
+        scipys = matrix @ dense.astype(int)[:, 0]
+    else:
+        scipys = matrix.multiply(first.astype(int) @ dense.astype(int).T).toarray()
+        rows = np.repeat(np.arange(count), np.diff(matrix.indptr))
+        scipys = scipys[rows, matrix.indices]
+    assert np.array_equal(np.concatenate(parts), scipys)
 
 
 def test_missing_properties_show() -> None:
