@@ -27,7 +27,25 @@ DESIGN = Design(
     preset="tiny",
     guide="gen.guides.network_switch:guide",
     software="gen.software.network_switch:software",
-    runs=[Run(session="sim.network_switch.session:TogetherSession")],
+    runs=[
+        Run(session="sim.network_switch.session:TogetherSession"),
+        Run(
+            command="step",
+            about="Train a graph network whose features come from host memory by gather engines, in"
+            " one simulation of workers and their switch, beside a run of one worker.",
+            session="sim.network_switch.step.session:StepSession",
+            workload="sim.network_switch.step.workload:StepWorkload",
+            preset="small",
+            links=True,
+            examples=[
+                "ingather step -o build/step",
+                "ingather step --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 1 -o build/bad",
+                "ingather step --workers 2 --preset tiny --data FILE.npz --hidden 2 --epochs 1",
+            ],
+            needs=["matplotlib"],
+            section="gen.report.gcn_section:gcn_section",
+        ),
+    ],
     benches={
         "together": Bench(
             title="One switch: what systems cost each other",

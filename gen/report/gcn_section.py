@@ -23,7 +23,7 @@ def gcn_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all runs, each with its label."""
     template = environment(HERE).get_template("gcn.html.j2")
     rows = [
-        (label, run, run["epochs"][-1], [curve(run["epochs"], kind) for kind in KINDS], frames(run))
+        (label, run, run["epochs"][-1], [curve(run["epochs"], kind) for kind in KINDS], plots(run))
         for label, run in runs
     ]
     return Section("Graph networks", template.render(runs=rows))
@@ -37,6 +37,19 @@ def curve(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
         for source, style in STYLES.items()
     ]
     return figure(traces, axes_of("epoch", numbers, KINDS[kind]), height=22)
+
+
+def plots(run: Mapping[str, Any]) -> list[Any]:
+    """Return the plots of what the hardware counted: frames, and cycles of the stages of steps."""
+    if "stages" not in run:
+        return frames(run)
+    epochs = [f"epoch {number}" for number in range(1, len(run["stages"]) + 1)]
+    traces = [
+        {"type": "bar", "name": name, "x": epochs, "y": [each[name] for each in run["stages"]]}
+        for name in run["stages"][0]
+    ]
+    layout = {"barmode": "group", "yaxis": {"title": {"text": "cycles"}}}
+    return [*frames(run), figure(traces, layout, height=22)]
 
 
 def frames(run: Mapping[str, Any]) -> list[Any]:

@@ -40,6 +40,15 @@ PRESETS: dict[str, Preset] = {
         **netsparse(NETSPARSE["tiny"]),
         **engine("lossless", {"beats": 256, "headroom": 100}),
     },
+    "small": {
+        "ports": 8,
+        **engine("forwarding", FORWARDING["tiny"]),
+        **engine("p4sgd", {"slots": 256, "jobs": 2, "ingress_depth": 64}),
+        **engine("allreduce", {"banks": 4, "slots": 64, "jobs": 2, "egress_depth": 64}),
+        **engine("switchgnn", SWITCHGNN["small"] | {"slots": 32}),
+        **netsparse(NETSPARSE["tiny"]),
+        **engine("lossless", {"beats": 256, "headroom": 100}),
+    },
     "u280": {
         "ports": 2,
         **engine("p4sgd", {"slots": 4096}),

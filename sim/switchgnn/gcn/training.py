@@ -4,7 +4,7 @@ Every number that a worker computes is of one vertex, or a part of a sum of 64 b
 once all parts are added. So weights are the same, bit for bit, however vertices are shared out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,8 @@ from sim.switchgnn.gcn.softmax import softmax
 MOMENTUM_BITS = 45  #: width of a momentum; with the bits of a step's mantissa it fits 64
 MOMENTUM_SHIFT = 3  #: a step keeps all but 2^-3 of the one before, its momentum
 Shares = list[Integers]  #: an array for each worker, with a row for each of its vertices
+#: begins to add up the workers' parts of a gradient; returns what waits for the sum
+Reduce = Callable[[Sequence[Integers]], Callable[[], Integers]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class Training:
         self.problem, self.network, self.schedule = problem, network, schedule
         self.weights = list(weights)
         self.momentum = [np.zeros_like(each) for each in weights]
+        self.reduce: Reduce = added
         self.step = Step.of(schedule.eta / max(1, problem.train.sum()))
         owner = np.zeros(problem.vertices, np.int64) if owner is None else owner
         self.shares = [np.flatnonzero(owner == worker) for worker in range(int(owner.max()) + 1)]
@@ -107,13 +110,14 @@ class Training:
         """Do the backward pass for what :meth:`look` has done, and change the weights."""
         layers = self.network.layers
         gradients = self.of_loss()
-        result: list[Integers] = []
+        result: list[Callable[[], Integers]] = []
         for number in reversed(range(len(layers))):
             name = len(layers) + number
             if not layers[number].aggregates_first:
                 gradients = self.backward(gradients, name, GRADIENT_FRACTION)
             pairs = zip(self.before_weights[number], gradients, strict=True)
-            result.insert(0, added([product(values.T, slope) for values, slope in pairs]))
+            parts = [product(values.T, slope) for values, slope in pairs]
+            result.insert(0, self.reduce(parts))
             if number == 0:
                 break
             gradients = multiplied(gradients, self.weights[number].T)
@@ -122,7 +126,7 @@ class Training:
             below = zip(gradients, self.outputs[number - 1], strict=True)
             gradients = [np.where(outputs > 0, slope, 0) for slope, outputs in below]
         for number, gradient in enumerate(result):
-            self.change(number, gradient)
+            self.change(number, gradient())
 
     def of_loss(self) -> Shares:
         """Return the gradient of the cross entropy at the logits: softmax less the label.
@@ -156,6 +160,6 @@ def multiplied(values: Shares, weights: Integers) -> Shares:
     return [rounded(product(each, weights), WEIGHT_FRACTION) for each in values]
 
 
-def added(parts: Sequence[Integers]) -> Integers:
-    """Return the sum of the workers' parts, which any order of addition gives."""
-    return np.sum(parts, axis=0)
+def added(parts: Sequence[Integers]) -> Callable[[], Integers]:
+    """Add up the workers' parts, in any order, as the sum is exact; return what gives the sum."""
+    return lambda: np.sum(parts, axis=0)

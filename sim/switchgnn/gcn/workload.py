@@ -27,8 +27,8 @@ class Adder(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcnWorkload(Workload):
-    """Asks for a training of a graph network on all vertices at once in each epoch."""
+class TrainingWorkload(Workload):
+    """Asks for a training on all vertices at once in each epoch, between workers at links."""
 
     data: str = setting(
         "digits",
@@ -61,37 +61,14 @@ class GcnWorkload(Workload):
         least=1,
         most=MAX_WORKERS,
     )
-    racks: int = setting(
-        1,
-        "Put the workers into this many racks of as many workers each, in their order; each has a"
-        " switch, and spines above join these.",
-        least=1,
-        most=MAX_RACKS,
-    )
-    spines: int = setting(
-        1,
-        "Connect the switch of each rack to this many spines, which share the sums that leave it.",
-        least=1,
-        most=MAX_SPINES,
-    )
     partition: str = setting(
         METIS,
         "Assign vertices to workers by metis, or by a file with a number for each (.npy, .npz"
         " of a partition, or text with one a line).",
         metavar="metis|PATH",
     )
-    adder: Adder = setting(
-        Adder.RTL,
-        "Add features between workers by rtl, the simulated hardware, by golden, its model,"
-        " frame by frame, or by exact, scipy without a network. The weights are the same.",
-    )
     plan: str = setting(PLANS[0], f"Make blocks of edges by this plan: {', '.join(PLANS)}.")
     order: str = setting(ORDER_NAMES[0], f"Send vertices in this order: {', '.join(ORDER_NAMES)}.")
-    quick_plan: bool = setting(
-        False,
-        "Let workers send sums of their own features, and add up busy destinations in several"
-        " aggregators, where rows of lists would take longer than the ports.",
-    )
     open_turns: int = setting(1, "Keep this many turns open at a time.", least=1, most=2)
     link_latency: int = setting(
         20,
@@ -112,18 +89,6 @@ class GcnWorkload(Workload):
         "Delay reordered and doubled frames by at most this many cycles in the simulated hardware.",
         least=0,
         most=4095,
-    )
-    background: float = setting(
-        0.0,
-        "Let other traffic take this share of each link of the simulated hardware, in flows of 6 KB"
-        " at random times.",
-        least=0,
-        most=0.9,
-    )
-    ecn: bool = setting(
-        False,
-        "Let the switch of the simulated hardware mark frames while its queues are long, and the"
-        " workers halve their rate when they hear of it.",
     )
     timeout: int = setting(
         0,
@@ -151,6 +116,56 @@ class GcnWorkload(Workload):
                 raise ValueError(f"{name} must be {', '.join(known)}: {getattr(self, name)!r}")
         if self.workers == 1 and self.partition != METIS:
             raise ValueError("a single worker owns all vertices: there is nothing to partition")
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files that are named as data or as partition."""
+        named = {self.data: "digits", self.partition: METIS}
+        return [Path(name) for name, other in named.items() if name != other]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GcnWorkload(TrainingWorkload):
+    """Asks for a training of a graph network by one of several adders, in racks if need be."""
+
+    racks: int = setting(
+        1,
+        "Put the workers into this many racks of as many workers each, in their order; each has a"
+        " switch, and spines above join these.",
+        least=1,
+        most=MAX_RACKS,
+    )
+    spines: int = setting(
+        1,
+        "Connect the switch of each rack to this many spines, which share the sums that leave it.",
+        least=1,
+        most=MAX_SPINES,
+    )
+    adder: Adder = setting(
+        Adder.RTL,
+        "Add features between workers by rtl, the simulated hardware, by golden, its model,"
+        " frame by frame, or by exact, scipy without a network. The weights are the same.",
+    )
+    quick_plan: bool = setting(
+        False,
+        "Let workers send sums of their own features, and add up busy destinations in several"
+        " aggregators, where rows of lists would take longer than the ports.",
+    )
+    background: float = setting(
+        0.0,
+        "Let other traffic take this share of each link of the simulated hardware, in flows of 6 KB"
+        " at random times.",
+        least=0,
+        most=0.9,
+    )
+    ecn: bool = setting(
+        False,
+        "Let the switch of the simulated hardware mark frames while its queues are long, and the"
+        " workers halve their rate when they hear of it.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.workers % self.racks:
             raise ValueError(
                 f"racks must be as many as divide the workers: {self.racks} racks,"
@@ -198,9 +213,3 @@ class GcnWorkload(Workload):
             seed=self.seed,
             **{name: getattr(self, name) for name in CHANCES},
         )
-
-    @property
-    def paths(self) -> list[Path]:
-        """Return the files that are named as data or as partition."""
-        named = {self.data: "digits", self.partition: METIS}
-        return [Path(name) for name, other in named.items() if name != other]

@@ -1,6 +1,8 @@
 """Puts endpoints with their memories into one simulated design."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -46,18 +48,23 @@ class ClusterParams:
         }
 
     @property
+    def rams(self) -> tuple[str, ...]:
+        """Return the names of an endpoint's memories."""
+        return RAMS
+
+    @property
     def memories(self) -> int:
         """Return the number of memories of all endpoints."""
-        return len(RAMS) * self.workers
+        return len(self.rams) * self.workers
 
 
 class Cluster(Component):
     """Holds endpoints, each with a memory of tables, and one of features and sums.
 
-    Worker k's memories have the numbers 2 k and 2 k + 1.
+    Worker k's memories have the numbers 2 k and 2 k + 1. Kinds of it may have ``more`` ports.
     """
 
-    def __init__(self, params: ClusterParams) -> None:
+    def __init__(self, params: ClusterParams, **more: Any) -> None:
         registers = endpoint_registers(params.endpoint)
         members = {}
         for k in range(params.workers):
@@ -66,13 +73,13 @@ class Cluster(Component):
                 f"m_axis_{k}": Out(AXIS),
                 f"s_axis_{k}": In(AXIS),
             }
-            for name in RAMS:
+            for name in params.rams:
                 members |= {
                     f"{name}_settings_{k}": In(params.ram.settings),
                     f"{name}_access_{k}": In(params.ram.access),
                     f"{name}_accessed_{k}": Out(params.ram.data_bits),
                 }
-        super().__init__(params, members)
+        super().__init__(params, members | more)
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -81,20 +88,24 @@ class Cluster(Component):
             connect(m, flipped(getattr(self, f"axil_{k}")), endpoint.s_axil)
             connect(m, endpoint.m_axis, flipped(getattr(self, f"m_axis_{k}")))
             connect(m, flipped(getattr(self, f"s_axis_{k}")), endpoint.s_axis)
-            buses = {
-                "tables": (endpoint.m_axi_tables,),
-                "data": (endpoint.m_axi_features, endpoint.m_axi_sums),
-            }
-            for j, name in enumerate(RAMS):
+            buses = self.buses(m, k, endpoint)
+            for j, name in enumerate(self.params.rams):
                 m.submodules[f"{name}_{k}"] = ram = AxiRam(self.params.ram)
                 for bus in buses[name]:
                     for signal, member in bus.signature.members.items():
                         near, far = getattr(ram.axi, signal), getattr(bus, signal)
                         m.d.comb += near.eq(far) if member.flow is Out else far.eq(near)
                 m.d.comb += [
-                    ram.index.eq(2 * k + j),
+                    ram.index.eq(len(buses) * k + j),
                     ram.settings.eq(getattr(self, f"{name}_settings_{k}")),
                     ram.access.eq(getattr(self, f"{name}_access_{k}")),
                     getattr(self, f"{name}_accessed_{k}").eq(ram.accessed),
                 ]
         return m
+
+    def buses(self, m: Module, k: int, endpoint: Any) -> dict[str, Sequence[Any]]:
+        """Return what is behind each of worker k's memories: one bus, or one for each direction."""
+        return {
+            "tables": (endpoint.m_axi_tables,),
+            "data": (endpoint.m_axi_features, endpoint.m_axi_sums),
+        }

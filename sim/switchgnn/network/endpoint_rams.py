@@ -1,5 +1,6 @@
 """Gives a host access to the memories of a simulated endpoint beside their buses."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from cocotb.triggers import RisingEdge
@@ -7,30 +8,26 @@ from cocotb.triggers import RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from sim.harness.payloads import pack
 from sim.switchgnn.endpoint_program import EndpointProgram
-from sim.switchgnn.network.cluster import RAMS, ClusterParams
+from sim.switchgnn.network.cluster import ClusterParams
 
 
-class EndpointRams:
-    """Reads and writes the memories of the endpoint at ``port`` as a card's DMA does.
+class Rams:
+    """Reads and writes the memories ``names`` at ``port`` by their ports for a processor.
 
-    They lie one behind the other, as ``ClusterParams.regions`` says. A beat takes a cycle.
+    Each has ``room`` bytes; they lie one behind the other. ``access`` is the layout of an access.
+    A beat takes a cycle.
     """
 
-    def __init__(self, dut: Any, port: int, params: ClusterParams) -> None:
-        self.dut, self.port, self.params, self.edge = dut, port, params, RisingEdge(dut.clk)
-        for name in RAMS:
+    def __init__(self, dut: Any, port: int, names: Sequence[str], access: Any, room: int) -> None:
+        self.dut, self.port, self.edge = dut, port, RisingEdge(dut.clk)
+        self.names, self.access, self.room = names, access, room
+        for name in names:
             getattr(dut, f"{name}_access_{port}").value = 0
-            self.set(name)
-
-    def set(self, name: str, **settings: int) -> None:
-        """Set how the memory ``name`` behaves."""
-        word = pack(self.params.ram.settings, {"read_latency": 20} | settings)
-        getattr(self.dut, f"{name}_settings_{self.port}").value = word
 
     def _place(self, address: int) -> tuple[str, int]:
         """Return the name of the memory at an address, and the address there."""
-        number, at = divmod(address, self.params.room)
-        return RAMS[number], at
+        number, at = divmod(address, self.room)
+        return self.names[number], at
 
     async def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of a memory."""
@@ -46,7 +43,7 @@ class EndpointRams:
                 "strobes": (1 << len(piece)) - (1 << (0 if begin else first)),
                 "data": int.from_bytes(piece, "little"),
             }
-            access.value = pack(self.params.ram.access, fields)
+            access.value = pack(self.access, fields)
             await self.edge
         access.value = 0
 
@@ -58,7 +55,7 @@ class EndpointRams:
         first, octets = at % BEAT_BYTES, b""
         beats = range(at // BEAT_BYTES, -(-(at + size) // BEAT_BYTES))
         for beat in beats:
-            access.value = pack(self.params.ram.access, {"valid": 1, "beat": beat})
+            access.value = pack(self.access, {"valid": 1, "beat": beat})
             await self.edge
             if beat != beats.start:  # what was read a cycle ago has come
                 octets += int(accessed.value).to_bytes(BEAT_BYTES, "little")
@@ -66,6 +63,24 @@ class EndpointRams:
         await self.edge
         octets += int(accessed.value).to_bytes(BEAT_BYTES, "little")
         return octets[first : first + size]
+
+
+class EndpointRams(Rams):
+    """Reads and writes the memories of the endpoint at ``port`` as a card's DMA does.
+
+    They lie one behind the other, as ``ClusterParams.regions`` says.
+    """
+
+    def __init__(self, dut: Any, port: int, params: ClusterParams) -> None:
+        super().__init__(dut, port, params.rams, params.ram.access, params.room)
+        self.params = params
+        for name in params.rams:
+            self.set(name)
+
+    def set(self, name: str, **settings: int) -> None:
+        """Set how the memory ``name`` behaves."""
+        word = pack(self.params.ram.settings, {"read_latency": 20} | settings)
+        getattr(self.dut, f"{name}_settings_{self.port}").value = word
 
 
 def endpoint_program(

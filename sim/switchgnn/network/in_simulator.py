@@ -16,8 +16,13 @@ from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counte
 @cocotb.test()
 async def serve(dut: Any) -> None:
     """Answer requests until nobody is there to ask; no time passes in between."""
+    await served(dut, NetworkHost)
+
+
+async def served(dut: Any, kind: type[NetworkHost]) -> NetworkHost:
+    """Answer requests by a host of this kind, which is returned when nobody is there to ask."""
     with Client(os.environ[JOB]) as requested:
-        host = NetworkHost(dut, params_in_simulator(), requested.recv())
+        host = kind(dut, params_in_simulator(), requested.recv())
         await host.begin()
         plans: dict[int, Plans] = {}
         while (request := heard(requested)) is not None:
@@ -25,8 +30,11 @@ async def serve(dut: Any) -> None:
                 plans[request.number] = request.jobs
             elif isinstance(request, Count):
                 requested.send(await counted(host, request))
-            else:
+            elif isinstance(request, Aggregate):
                 requested.send(await answer(host, plans, request))
+            elif (more := await host.answer(request)) is not None:
+                requested.send(more)
+    return host
 
 
 def heard(requested: Connection) -> Any:
@@ -47,5 +55,5 @@ async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate)
 
 async def counted(host: NetworkHost, request: Count) -> Counters:
     """Return the counters that are asked for."""
-    details = await counting.details(host) if request.details else {}
+    details = await counting.details(host) | await host.findings() if request.details else {}
     return Counters(counts=dict(await counting.counts(host)), details=details)

@@ -11,7 +11,6 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from gen.base.emission.emit import module_name
-from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -19,7 +18,6 @@ from hdl.switchgnn.switch.banks.bank import Bank
 from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.ingress.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.registers import gnn_switch_registers
 from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
@@ -103,21 +101,22 @@ class Network(Component):
     ``frames`` counts what all links were given, ``lost`` what they dropped or broke. Other traffic
     uses each link, too (:class:`Background`), in front of it, by the first of its settings on links
     from workers; ``background`` counts its beats on those to workers. A switch whose
-    tables are in memory has RAMs for them, whose numbers follow those of the endpoints.
+    tables are in memory has RAMs for them, whose numbers follow those of the endpoints. Kinds of it
+    have another ``cluster``, other :meth:`switches`, and ``more`` ports.
     """
 
-    def __init__(self, params: NetworkParams) -> None:
-        outer = Cluster(params.endpoints).signature.members
+    cluster: type[Cluster] = Cluster
+
+    def __init__(self, params: NetworkParams, **more: Any) -> None:
+        outer = self.cluster(params.endpoints).signature.members
         self.inherited = [name for name in outer if "_axis_" not in name]
         tables = ram_members(params.switch.table_memory) if params.switch.in_memory else {}
         super().__init__(
             params,
             {
                 **{
-                    f"{name}_axil": In(
-                        AxiLiteSignature(address_bits=gnn_switch_registers(switch).address_bits)
-                    )
-                    for name, switch in params.switches.items()
+                    f"{name}_axil": switch.signature.members["s_axil"]
+                    for name, switch in self.switches(params).items()
                 },
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
@@ -126,24 +125,23 @@ class Network(Component):
                 "background": Out(32),
                 **tables,
                 **{name: outer[name] for name in self.inherited},
+                **more,
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        switches: dict[str, Any] = {
-            name: GnnSwitch(params) for name, params in self.params.switches.items()
-        }
+        switches = self.switches(self.params)
         for name, switch in switches.items():
             m.submodules[name] = switch
             connect(m, flipped(getattr(self, f"{name}_axil")), switch.s_axil)
-        m.submodules.endpoints = endpoints = Cluster(self.params.endpoints)
+        m.submodules.endpoints = endpoints = self.cluster(self.params.endpoints)
         if self.params.switch.in_memory:
             memory, first = self.params.switch.table_memory, self.params.endpoints.memories
             add_rams(m, memory, self, switches[SWITCH].m_axi_tables, first=first)
         for name in self.inherited:
             near, far = getattr(self, name), getattr(endpoints, name)
-            if name.startswith("axil"):
+            if self.signature.members[name].is_signature:
                 connect(m, flipped(near), far)
             elif self.signature.members[name].flow is In:
                 m.d.comb += far.eq(near)
@@ -184,7 +182,15 @@ class Network(Component):
                 total(count for link in links for count in (link.dropped, link.corrupted))
             ),
         ]
+        self.add_more(m, switches)
         return m
+
+    def switches(self, params: Any) -> dict[str, Any]:
+        """Return the switches by their names."""
+        return {name: GnnSwitch(switch) for name, switch in params.switches.items()}
+
+    def add_more(self, m: Module, switches: dict[str, Any]) -> None:
+        """Add what kinds of it have beside the endpoints and their links."""
 
 
 def total(counts: Iterable[Value]) -> Value:

@@ -73,12 +73,16 @@ class NetworkHost:
         self.layouts: dict[int, Sequence[Layout]] = {}
         # Links between switches are direct, so all have the same address.
         address = GROUP if params.racks == 1 else SWITCH
-        self.workers = [
-            endpoint_program(dut, k, params.endpoints, address, port)
-            for k, (_, port) in enumerate(params.places)
-        ]
+        self.workers = self.programs(address)
         self.sums = 0  #: sums that were wanted
         self.planned_bytes = 0  #: planned bytes of all aggregations
+
+    def programs(self, address: bytes) -> Sequence[EndpointProgram]:
+        """Return the host software of each worker, which takes frames to ``address``."""
+        return [
+            endpoint_program(self.dut, k, self.params.endpoints, address, port)
+            for k, (_, port) in enumerate(self.params.places)
+        ]
 
     @property
     def count(self) -> int:
@@ -91,10 +95,7 @@ class NetworkHost:
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
         self.share_links(links.background, links.background)
         await start(self.dut)
-        self.switches = {
-            name: GnnSwitchProgram(self.dut, switch, bus=f"{name}_axil")
-            for name, switch in self.params.switches.items()
-        }
+        self.switches = self.switch_programs()
         for switch in self.switches.values():
             await switch.set_addresses(SWITCH, self.workers[0].address)
         for (leaf, up), (spine, down) in self.params.cables:
@@ -105,10 +106,25 @@ class NetworkHost:
         if self.ecn:
             await self.switch.run("set_marks", **self.patience.marks)
 
+    def switch_programs(self) -> dict[str, GnnSwitchProgram]:
+        """Return the host software of each switch, by its name."""
+        return {
+            name: GnnSwitchProgram(self.dut, switch, bus=f"{name}_axil")
+            for name, switch in self.params.switches.items()
+        }
+
     @property
     def switch(self) -> GnnSwitchProgram:
         """Return the only switch, or the first leaf."""
         return next(iter(self.switches.values()))
+
+    async def answer(self, request: Any) -> Any:
+        """Carry out a request that only hosts of a kind know; return the answer, None if none."""
+        raise TypeError(f"no network answers {request!r}")
+
+    async def findings(self) -> dict[str, Any]:
+        """Return what hosts of a kind have to say beside the counters, fit for JSON."""
+        return {}
 
     def rates(self, job: PlannedJob) -> list[dict[str, int]]:
         """Return the settings of each worker's rate control."""

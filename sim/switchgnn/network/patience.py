@@ -29,6 +29,7 @@ class Patience:
     links: LinkSettings = LinkSettings()  # noqa: RUF009 - it is frozen
     timeout: int = 0
     ecn: bool = False
+    gather: int = 0  #: cycles that the payloads of a turn take to come to the workers' memories
 
     @property
     def slower(self) -> float:
@@ -58,7 +59,7 @@ class Patience:
     @property
     def fetch(self) -> int:
         """Return the cycles without a missing sum until one is asked for."""
-        return 2 * self.send + 100
+        return 2 * self.send + 100 + self.gather
 
     @property
     def fetch_gap(self) -> int:
@@ -118,7 +119,7 @@ class Patience:
         sending = windows * attempts * (self.send + late + workers * switch.window * beats) + rows
         fetching = attempts * (self.fetch + late + sums * (self.fetch_gap + workers * beats))
         done = attempts * (self.done + late)
-        loading = sum(len(share.sums) for share in shares)
+        loading = self.gather + sum(len(share.sums) for share in shares)
         between = 0
         if self.params.racks > 1:
             room = switch.link_window

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ class RtlNetwork:
 
     The simulator is another process, which waits while nothing is asked of it.
     """
+
+    component: type[Any] = Network
+    test_module = "sim.switchgnn.network.in_simulator"
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class RtlNetwork:
         self.failure: BaseException | None = None  #: what made the simulation fail
         self.thread = threading.Thread(target=self.simulate, daemon=True)
 
-    def __enter__(self) -> "RtlNetwork":
+    def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:  # the path of a socket must be short
             self.socket = f"{place}/socket"
@@ -69,16 +72,20 @@ class RtlNetwork:
         if self.failure is not None and exception[0] is None:
             raise self.failure
 
+    def plusargs(self) -> list[str]:
+        """Return arguments of the simulation: memories hold zeros at first."""
+        return empty_network(self.params, self.folder)
+
     def simulate(self) -> None:
         """Run the simulation to its end, in a thread."""
         try:
             run(
                 self.simulator,
                 Simulation(
-                    test_module="sim.switchgnn.network.in_simulator",
+                    test_module=self.test_module,
                     params=self.params,
-                    component=Network,
-                    plusargs=empty_network(self.params, self.folder),
+                    component=self.component,
+                    plusargs=self.plusargs(),
                     env={JOB: self.socket},
                 ),
                 seed=self.use.links.seed,
