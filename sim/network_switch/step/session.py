@@ -23,8 +23,8 @@ SLACK = 100  #: cycles beside a latency in which a stage that waits for an answe
 FIGURES = {
     **{f"{name}_cycles": f"cycles in which a worker's {NAMES[name]} works" for name in STAGES},
     **{
-        name: f"cycles in which both {NAMES[one]} and {NAMES[other]} work"
-        for name, (one, other) in PAIRS.items()
+        name: f"cycles in which both {NAMES[first]} and {NAMES[second]} work"
+        for name, (first, second) in PAIRS.items()
     },
     "host_cycles": "cycles in which hosts use memories beside the buses, and start jobs",
     "compute_cycles": "cycles of compute, by a formula; they are not simulated",

@@ -19,7 +19,7 @@ STAGES = {
     "reduce": ("nic_up", "nic_down"),
 }
 NAMES = {"gather": "gather", "up": "features up", "down": "sums down", "reduce": "all-reduce"}
-PAIRS = {f"{one}_{other}_cycles": (one, other) for one, other in combinations(STAGES, 2)}
+PAIRS = {f"{pair[0]}_{pair[1]}_cycles": pair for pair in combinations(STAGES, 2)}
 AGGREGATION, REDUCTION = "aggregation", "all-reduce"
 
 
@@ -68,8 +68,8 @@ class Timeline:
             works = {name: during(spans, begin, end) for name, spans in stages.items()}
             for name, each in works.items():
                 result[f"{name}_cycles"] += each.sum() / len(self.intervals)
-            for name, (one, other) in PAIRS.items():
-                result[name] += (works[one] & works[other]).sum() / len(self.intervals)
+            for name, (first, second) in PAIRS.items():
+                result[name] += (works[first] & works[second]).sum() / len(self.intervals)
         inside = [mark for mark in self.marks if begin <= mark.begun < end]
         return result | {
             "host_cycles": float(sum(mark.host for mark in inside)),

@@ -81,8 +81,8 @@ class Shifted(StepNetwork):
 
 def test_a_wrong_byte_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("sim.network_switch.step.session.StepNetwork", Shifted)
-    found = r"worker 1, turn 0: byte 0 of the row of vertex \d+ is 0xa5 in HBM, must be 0x"
-    with pytest.raises(RunFailed, match=found):
+    message = r"worker 1, turn 0: byte 0 of the row of vertex \d+ is 0xa5 in HBM, must be 0x"
+    with pytest.raises(RunFailed, match=message):
         done(session(tmp_path), tmp_path)
 
 

@@ -18,8 +18,8 @@ def log(**moves):
 
 def test_beats_that_are_near_make_an_interval():
     moves = log(reads=[10, 15], rows=[20, 40], features=[30], nic_down=[7])
-    found = of_log(moves, dict.fromkeys(STAGES, 5) | {"gather": 20})
-    assert {name: spans.tolist() for name, spans in found.items()} == {
+    result = of_log(moves, dict.fromkeys(STAGES, 5) | {"gather": 20})
+    assert {name: spans.tolist() for name, spans in result.items()} == {
         "gather": [[10, 41]],
         "up": [[30, 31]],
         "down": [],
@@ -41,7 +41,7 @@ def test_figures_are_of_whole_epochs_and_a_worker_on_average():
     timeline = Timeline(marks, [stages, none], aggregations=2, compute=[7, 0, 9])
     assert timeline.epochs == [(10, 110)]
     figures = timeline.figures(10, 110)
-    wanted = {"gather": 20, "up": 15, "down": 10, "reduce": 0, "gather_up": 5, "up_down": 5}
-    wanted |= {"gather_down": 0, "host": 14, "compute": 16, "step": 100}
-    assert {name: figures[f"{name}_cycles"] for name in wanted} == wanted
+    expected = {"gather": 20, "up": 15, "down": 10, "reduce": 0, "gather_up": 5, "up_down": 5}
+    expected |= {"gather_down": 0, "host": 14, "compute": 16, "step": 100}
+    assert {name: figures[f"{name}_cycles"] for name in expected} == expected
     assert timeline.shifts(10, 110) == [(10, 7), (52, 0), (84, 9)]
