@@ -48,7 +48,7 @@ class StepHost(NetworkHost):
         self.latency = begin.pcie_latency
         self.patience = replace(self.patience, gather=READS * self.latency + POLLING)
         self.marks: list[Mark] = []
-        self.asked: dict[int, list[Integers]] = {}  #: all-reduces that have not begun
+        self.waiting: dict[int, list[Integers]] = {}  #: all-reduces that have not begun
         self.reductions: dict[int, Task[Integers]] = {}  #: those that have, and are not waited for
         self.last: Task[Integers] | None = None
 
@@ -116,7 +116,7 @@ class StepHost(NetworkHost):
     async def answer(self, request: Any) -> Answer | None:
         """Take note of an all-reduce, or wait for one."""
         if isinstance(request, Reduce):
-            self.asked[request.number] = request.parts
+            self.waiting[request.number] = request.parts
             return None
         assert isinstance(request, Reduced)
         begun = self.now
@@ -130,10 +130,10 @@ class StepHost(NetworkHost):
 
     def begin_reductions(self) -> None:
         """Let the hosts begin the all-reduces that were asked for, one after the other."""
-        for number, parts in self.asked.items():
+        for number, parts in self.waiting.items():
             self.last = cocotb.start_soon(self.reduce_after(self.last, parts))
             self.reductions[number] = self.last
-        self.asked.clear()
+        self.waiting.clear()
 
     async def reduce_after(self, before: Task[Integers] | None, parts: list[Integers]) -> Integers:
         """Return the sums of an all-reduce that begins when the one ``before`` has ended."""

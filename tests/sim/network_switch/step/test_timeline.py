@@ -31,14 +31,14 @@ def test_beats_that_are_near_make_an_interval():
 def test_figures_are_of_whole_epochs_and_a_worker_on_average():
     spans = {"gather": [[0, 30], [90, 130]], "up": [[20, 50]], "down": [[40, 60]], "reduce": []}
     stages = {name: np.array(each).reshape(-1, 2) for name, each in spans.items()}
-    none = {name: np.zeros((0, 2), np.int64) for name in spans}
+    idle = {name: np.zeros((0, 2), np.int64) for name in spans}
     marks = [
         Mark(AGGREGATION, 10, 15, 50, 52),
         Mark(AGGREGATION, 52, 55, 80, 84),
         Mark(REDUCTION, 84, 84, 100, 100),
         Mark(AGGREGATION, 110, 115, 120, 125),
     ]
-    timeline = Timeline(marks, [stages, none], aggregations=2, compute=[7, 0, 9])
+    timeline = Timeline(marks, [stages, idle], aggregations=2, compute=[7, 0, 9])
     assert timeline.epochs == [(10, 110)]
     figures = timeline.figures(10, 110)
     expected = {"gather": 20, "up": 15, "down": 10, "reduce": 0, "gather_up": 5, "up_down": 5}
