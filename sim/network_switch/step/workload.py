@@ -21,7 +21,7 @@ class StepWorkload(TrainingWorkload):
     )
     pcie_latency: int = setting(
         375,
-        "Delay the answer to a read of host memory by this many cycles, beside what its bytes take.",
+        "Delay answers to reads of host memory by this many cycles, beside what bytes take.",
         least=64,
         most=4095,
     )
