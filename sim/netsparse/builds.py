@@ -14,6 +14,7 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.part_builds import PartBuilds, of_parts
 from sim.harness.verilator import Build, build, emission_of
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.cluster_parts import (
     NodePart,
     NodePartParams,
@@ -23,7 +24,7 @@ from sim.netsparse.surroundings.cluster_parts import (
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import SharedLink
 from sim.netsparse.surroundings.network import network_params
-from sim.netsparse.topology import LeafSpine, Members
+from sim.netsparse.topology import Members
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.exchange import FUNCTIONS, MODULE
 from sim.surroundings.pcie.params import HOST_ARRAY

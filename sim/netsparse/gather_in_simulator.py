@@ -249,8 +249,8 @@ async def set_up_network(
     if not numbers:
         return []
     tables = [dict(enumerate(row)) for row in topology.tables(job.spine_choice).tolist()]
-    responses = topology.response_routes(job.spine_choice)
-    check_routes(tables, topology.ends, responses)
+    responses, hits = topology.response_routes(job.spine_choice), topology.hit_routes()
+    check_routes(tables, topology.ends, responses, hits)
     switches = [
         HostProgram(dut, f"s_axil_switch_{k}", switch_side(params.of(number)))
         for k, number in enumerate(numbers)
@@ -258,7 +258,8 @@ async def set_up_network(
 
     async def set_switch_up(number: int, switch: HostProgram) -> None:
         most, size = switch.side.build["most_cached_bytes"], job.nodes[0].served_bytes
-        await switch.set_routes(tables[number], topology.uplinks(number), responses[number])
+        own = tables[number], topology.uplinks(number), responses[number], hits[number]
+        await switch.set_routes(*own)
         await switch.set_addresses(params.of(number).nodes + number)
         await switch.write(**job.switch)
         await switch.configure(size if size <= most else 0)

@@ -7,7 +7,7 @@ from typing import Any
 from sim.netsparse.host.snic.request import Completion, Request
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.switch_counts import SwitchCounts
-from sim.netsparse.topology import LeafSpine
+from sim.netsparse.topology import Topology
 
 JOB_FILE = "job.pickle"
 RESULT_FILE = "result.pickle"
@@ -83,12 +83,12 @@ class GatherResult:
     seconds: float = field(compare=False)
     #: seconds of CPU that each part took meanwhile, or the whole
     cpu_seconds: Sequence[float] = field(default=(), compare=False)
-    topology: LeafSpine
+    topology: Topology
     links: Sequence[Mapping[str, Mapping[str, int]]]  #: counts by link and class
     switches: Sequence[SwitchCounts]
 
 
-def joined(topology: LeafSpine, parts: Sequence[PartResult]) -> GatherResult:
+def joined(topology: Topology, parts: Sequence[PartResult]) -> GatherResult:
     """Return the result of a whole cluster."""
     nodes = {number: node for part in parts for number, node in part.nodes.items()}
     switches = {number: counts for part in parts for number, counts in part.switches.items()}

@@ -134,9 +134,10 @@ class NetworkFigures:
         """Return what the JSON says of the network."""
         topology, tail = self.result.topology, self.tail
         return {
+            "topology": topology.suffix,
             "racks": topology.racks,
             "nodes_per_rack": topology.nodes_per_rack,
-            "spines": topology.spines,
+            "spines": topology.switches - topology.racks,
             **self.figures(),
             "tail_node": tail.node,
             "node_cycles": [node.cycles for node in self.result.nodes],

@@ -9,7 +9,7 @@ from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.gather import Gather
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.spine_choice import SpineChoice
-from sim.netsparse.topology import LeafSpine
+from sim.netsparse.topology import Topology
 from sim.workloads.partition import Ints, Partition
 
 OFF = {"filter": 0, "coalesce": 0}  #: settings of SNICs with which every idx makes a PR
@@ -26,7 +26,7 @@ class Saturation:
     links have the same to carry.
     """
 
-    topology: LeafSpine
+    topology: Topology
     spine_choice: SpineChoice = SpineChoice.HOME
     idxs: int  #: idxs that a client asks for
     batch: int  #: idxs of a work request

@@ -23,7 +23,8 @@ from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.surroundings.at_a_time import check_cut
 
 PICTURE = "spmm.png"
-SHAPE = ("nodes", "racks", "spines", "switch")  #: settings that a simulator is built for
+#: settings that a simulator is built for
+SHAPE = ("nodes", "racks", "spines", "topology", "switch")
 
 FIGURES = {
     "cycles": "from the first request to the last completion",
@@ -108,14 +109,14 @@ class SpmmSession(Session):
     @classmethod
     def needs(cls, requested: SpmmWorkload) -> Mapping[str, Any]:
         """Return settings for SNICs that know all nodes of the run, if these are in racks."""
-        return {"rig.nodes": requested.nodes} if requested.racks > 1 else {}
+        return {"rig.nodes": requested.nodes} if requested.in_racks else {}
 
     @classmethod
     def hardware(cls, params: SnicParams, requested: SpmmWorkload) -> Hardware | str:
         """Return the SNICs, and the cluster that they are in; MODEL if they are modelled."""
         if requested.model:
             return MODEL
-        names = SHAPE if requested.racks > 1 else SHAPE[:1]
+        names = SHAPE if requested.in_racks else SHAPE[:1]
         shape = SpmmWorkload(**{name: getattr(requested, name) for name in names})
         if requested.at_a_time == 1:
             return Hardware(params, shape)

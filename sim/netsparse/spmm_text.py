@@ -114,7 +114,7 @@ def network_lines(network: NetworkFigures) -> list[str]:
     switches = network.switches
     if len(switches) > MAX_COLUMNS:
         racks = network.result.topology.racks
-        switches = [*switches[: MAX_COLUMNS - 1][:racks], switches[racks]]
+        switches = [*switches[: MAX_COLUMNS - 1][:racks], *switches[racks : racks + 1]]
     tail = network.tail
     rows = [(name, [show(switch) for switch in switches]) for name, show in switch_lines()]
     traffic = f"{network.links('bytes'):,} bytes in {network.links('packets'):,} packets"

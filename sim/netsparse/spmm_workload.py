@@ -11,6 +11,7 @@ from sim.harness.workload import Workload, setting
 from sim.netsparse.kernel import Kernel
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.limits import MAX_NODES, MODEL_NODES, MODEL_RACKS
+from sim.netsparse.topology_names import LEAF_SPINE
 from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.workloads.family_names import NAMES
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hdl.netsparse.params import SnicParams
     from hdl.netsparse.switch.params import NetSparseSwitchParams
     from sim.netsparse.surroundings.cluster_system import ClusterParams
-    from sim.netsparse.topology import LeafSpine
 
 PROPERTY_BYTES, ELEMENT_BYTES = 64, 4  #: bytes of a property unless told otherwise, of a number
 MAX_MEMORY_LATENCY = 1023
@@ -62,6 +62,13 @@ class SpmmWorkload(Workload):
         SpineChoice.HOME,
         "Send reads and responses between racks by the spine of the node that owns the idx (home),"
         " or by the one spine of the two racks (racks).",
+    )
+    topology: str = setting(
+        LEAF_SPINE,
+        "Connect the switches of racks by spines (leaf-spine), along the axes of a grid of racks"
+        " (hyperx), or within groups, and groups by links of their own (dragonfly, on the model"
+        " alone: no hardware is free of deadlock there); LINKS join two racks or two groups.",
+        metavar="leaf-spine|hyperx:XxYxZ[:LINKS]|dragonfly:GROUPSxRACKS[:LINKS]",
     )
     switch: str = setting(
         "small",
@@ -212,7 +219,9 @@ class SpmmWorkload(Workload):
         result = {"kernel", "watchdog", "processes"} if self.model else set()
         result |= {"waves_node"} if self.at_a_time == 1 else set()
         result |= {"spine_choice"} if self.racks == 1 or self.spines == 1 else set()
-        if self.racks == 1:
+        if self.topology != LEAF_SPINE:
+            result |= {"racks", "spines", "spine_choice"}
+        if not self.in_racks:
             result |= {"spines", "switch", "switch_cache", *switch}
         elif not self.switch_concatenate:
             result |= switch - {"switch_concatenate"}
@@ -231,35 +240,26 @@ class SpmmWorkload(Workload):
         return {name: int(getattr(self, f"switch_{name}")) for name in names}
 
     @property
-    def topology(self) -> "LeafSpine":
-        """Return the nodes in their racks; raise ValueError if they cannot be so."""
-        from sim.netsparse.topology import LeafSpine
-
-        if self.nodes % self.racks:
-            raise ValueError(
-                f"nodes must be as many in each rack: {self.nodes} are not divisible by"
-                f" {self.racks} racks"
-            )
-        each, spines = self.nodes // self.racks, self.spines if self.racks > 1 else 0
-        if each + spines > MAX_PORTS:
-            raise ValueError(
-                f"nodes of a rack and spines must be at most {MAX_PORTS} together, the ports of"
-                f" its switch: {each} and {spines}; --racks spreads nodes over more racks"
-            )
-        return LeafSpine(racks=self.racks, nodes_per_rack=each, spines=spines)
+    def in_racks(self) -> bool:
+        """Return whether there are several racks, whose switches look into packets."""
+        return self.racks > 1 or self.topology != LEAF_SPINE
 
     def cluster(self, params: "SnicParams") -> "ClusterParams":
         """Return the hardware of all nodes and switches, with such SNICs.
 
         Raises ValueError if there can be none.
         """
+        from sim.netsparse.dragonfly import Dragonfly
         from sim.netsparse.surroundings.cluster_system import ClusterParams
         from sim.netsparse.surroundings.network import network_params
+        from sim.netsparse.topologies import topology_of
 
-        topology = self.topology
+        topology = topology_of(self.topology, self.nodes, self.racks, self.spines)
+        if isinstance(topology, Dragonfly) and not self.model:
+            raise ValueError("a deadlock can close in a dragonfly: --model has no such hardware")
         check_nodes(params, self.nodes)
         switch = switch_of(self.switch)
-        if self.racks == 1:
+        if not self.in_racks:
             switch = replace(switch, pipes=0)
         network = network_params(topology, params, switch)
         return ClusterParams(snic=params, network=network)

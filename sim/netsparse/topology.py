@@ -1,5 +1,6 @@
-"""Describes a leaf-spine cluster: what its links connect, and its switches' routing tables."""
+"""Describes a cluster: what its links connect, and its switches' routing tables."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,106 +46,108 @@ class Members:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeafSpine:
-    """Describes racks of nodes, each with a top-of-rack switch (ToR), and spines between them.
+class Topology(ABC):
+    """Describes racks of nodes, each with a top-of-rack switch (ToR), and how racks are joined.
 
-    Node n is in rack ``n // nodes_per_rack``, at its ToR's port ``n % nodes_per_rack``; uplink u
-    of a ToR is port ``nodes_per_rack + u`` and leads to spine u, whose port r leads to rack r.
-    Switches are numbered ToRs first, then spines. One rack has no spine.
+    Node n is in rack ``n // nodes_per_rack``, at its ToR's port ``n % nodes_per_rack``; the other
+    ports of a ToR are its uplinks. Switches are numbered ToRs first.
     """
 
-    racks: int = 1
     nodes_per_rack: int = 2
-    spines: int = 0
-
-    def __post_init__(self) -> None:
-        if self.racks < 1 or self.nodes_per_rack < 1:
-            raise ValueError(
-                f"racks and nodes of each must be at least 1: {self.racks} x {self.nodes_per_rack}"
-            )
-        if self.nodes < 2:
-            raise ValueError("a cluster has at least 2 nodes")
-        if (self.spines > 0) != (self.racks > 1) or self.spines < 0:
-            raise ValueError(
-                f"spines must be 0 with one rack, else at least 1: {self.spines} with"
-                f" {self.racks} racks"
-            )
 
     @property
+    @abstractmethod
+    def racks(self) -> int:
+        """Return the number of racks, and so of ToRs."""
+
+    @property
+    @abstractmethod
+    def switches(self) -> int:
+        """Return the number of all switches."""
+
+    @property
+    @abstractmethod
     def suffix(self) -> str:
-        """Return the end of the module's name: racks, nodes and spines."""
-        return f"{self.racks}x{self.nodes_per_rack}_{self.spines}"
+        """Return the end of the module's name."""
+
+    @property
+    @abstractmethod
+    def distance(self) -> int:
+        """Return the most links between two nodes."""
+
+    @abstractmethod
+    def ports(self, switch: int) -> int:
+        """Return the number of ports of a switch."""
+
+    @abstractmethod
+    def name(self, switch: int) -> str:
+        """Return the name of a switch in words."""
+
+    @abstractmethod
+    def neighbour(self, switch: int, port: int) -> End:
+        """Return what a port of a switch leads to."""
+
+    @abstractmethod
+    def tables(self, choice: SpineChoice = SpineChoice.HOME) -> Tables:
+        """Return the port of every switch to every node, for all but the other routes."""
+
+    @abstractmethod
+    def response_routes(self, choice: SpineChoice = SpineChoice.HOME) -> list[ResponseRoutes]:
+        """Return each switch's other routes of responses, by the port where they come in."""
+
+    def hit_routes(self) -> list[dict[int, int]]:
+        """Return each switch's other routes of responses from its cache."""
+        return [{} for _ in range(self.switches)]
 
     @property
     def nodes(self) -> int:
         """Return the number of nodes of all racks."""
         return self.racks * self.nodes_per_rack
 
-    @property
-    def switches(self) -> int:
-        """Return the number of ToRs and spines."""
-        return self.racks + self.spines
-
-    @property
-    def tor_ports(self) -> int:
-        """Return the number of ports of a ToR."""
-        return self.nodes_per_rack + self.spines
-
-    @property
-    def spine_ports(self) -> int:
-        """Return the number of ports of a spine."""
-        return self.racks
+    def check_nodes(self) -> None:
+        """Raise ValueError unless there are nodes in each rack, and two in all."""
+        if self.racks < 1 or self.nodes_per_rack < 1:
+            raise ValueError(
+                f"racks and nodes of each must be at least 1: {self.racks} x {self.nodes_per_rack}"
+            )
+        if self.nodes < 2:
+            raise ValueError("a cluster has at least 2 nodes")
 
     def is_tor(self, switch: int) -> bool:
         """Return whether ``switch`` is a top-of-rack switch."""
         return switch < self.racks
 
-    def ports(self, switch: int) -> int:
-        """Return the number of ports of a switch."""
-        return self.tor_ports if self.is_tor(switch) else self.spine_ports
-
-    def uplinks(self, switch: int) -> Sequence[int]:
-        """Return a switch's ports that lead to spines."""
-        first = self.nodes_per_rack
-        return range(first, first + self.spines) if self.is_tor(switch) else ()
-
-    def name(self, switch: int) -> str:
-        """Return the name of a switch in words."""
-        return f"ToR {switch}" if self.is_tor(switch) else f"spine {switch - self.racks}"
-
     def rack(self, node: int) -> int:
         """Return the rack that a node is in."""
         return node // self.nodes_per_rack
 
-    def neighbour(self, switch: int, port: int) -> End:
-        """Return what a port of a switch leads to."""
-        if not self.is_tor(switch):
-            return End(port, self.nodes_per_rack + switch - self.racks)
-        if port < self.nodes_per_rack:
-            return End(switch * self.nodes_per_rack + port)
-        return End(self.racks + port - self.nodes_per_rack, switch)
+    def uplinks(self, switch: int) -> Sequence[int]:
+        """Return the ports of a ToR that lead to other switches."""
+        return range(self.nodes_per_rack, self.ports(switch)) if self.is_tor(switch) else ()
 
     @cached_property
     def links(self) -> Sequence[Wire]:
-        """Return all links, upwards and then downwards at each port of each ToR.
+        """Return all links, in pairs: upwards and then downwards at each port of each ToR.
 
-        Links 2k and 2k + 1 are a pair.
+        Links 2k and 2k + 1 are a pair. Between two ToRs, that of the lower number is below.
         """
-        pairs = (
-            (self.neighbour(tor, port), End(tor, port))
-            for tor in range(self.racks)
-            for port in range(self.tor_ports)
-        )
         result = []
-        for far, tor in pairs:
-            ends = (far, tor) if far.port is None else (tor, far)
-            result += [Wire(*ends), Wire(*reversed(ends))]
+        for tor, port in ((k, port) for k in range(self.racks) for port in range(self.ports(k))):
+            near, far = End(tor, port), self.neighbour(tor, port)
+            if far.port is None:
+                result += [Wire(far, near), Wire(near, far)]
+            elif far.index > tor:
+                result += [Wire(near, far), Wire(far, near)]
         return tuple(result)
+
+    @cached_property
+    def link_from(self) -> dict[End, int]:
+        """Return the number of the link that begins at each end."""
+        return {wire.source: number for number, wire in enumerate(self.links)}
 
     def link_of(self, node: int) -> int:
         """Return the link from a node to its ToR; the next one leads back."""
-        rack, place = divmod(node, self.nodes_per_rack)
-        return 2 * (rack * self.tor_ports + place)
+        return self.link_from[End(node)]
 
     def link_name(self, link: int) -> str:
         """Return a link's two ends in words."""
@@ -156,11 +159,6 @@ class LeafSpine:
         return f"{words(wire.source)} -> {words(wire.target)}"
 
     @property
-    def distance(self) -> int:
-        """Return the most links between two nodes."""
-        return 2 if self.racks == 1 else 4
-
-    @property
     def everything(self) -> Members:
         """Return all members in one."""
         links = range(len(self.links))
@@ -169,7 +167,7 @@ class LeafSpine:
     @property
     def parts(self) -> Sequence[Members]:
         """Return each node and then each switch by itself, which sends on its first link of two."""
-        sends = {wire.source: number for number, wire in enumerate(self.links)}
+        sends = self.link_from
 
         def links(ends: Sequence[End]) -> list[int]:
             return [number for end in ends for number in (sends[end], sends[end] ^ 1)]
@@ -198,7 +196,7 @@ class LeafSpine:
         """Return the :meth:`place` of both ends of each pair of links."""
         return [(self.place(wire.source), self.place(wire.target)) for wire in self.links[::2]]
 
-    @property
+    @cached_property
     def ends(self) -> dict[tuple[int, int], int | tuple[int, int]]:
         """Return what each port of each switch leads to: a node, or a port of another switch."""
         ends = {
@@ -210,34 +208,3 @@ class LeafSpine:
             place: end.index if end.port is None else (end.index, end.port)
             for place, end in ends.items()
         }
-
-    def tables(self, choice: SpineChoice = SpineChoice.HOME) -> Tables:
-        """Return the port of every switch to every node, for all but :meth:`response_routes`.
-
-        A read goes by spine h % spines, where h is the node that owns its idx, or by spine
-        (A + B) % spines between racks A and B.
-        """
-        nodes = np.arange(self.nodes)
-        racks, places = np.divmod(nodes, self.nodes_per_rack)
-        result = np.empty((self.switches, self.nodes), np.int64)
-        for switch in range(self.switches):
-            if self.is_tor(switch):
-                chosen = nodes if choice is SpineChoice.HOME else racks + switch
-                far = self.nodes_per_rack + chosen % max(1, self.spines)
-                result[switch] = np.where(racks == switch, places, far)
-            else:
-                result[switch] = racks
-        return result
-
-    def response_routes(self, choice: SpineChoice = SpineChoice.HOME) -> list[ResponseRoutes]:
-        """Return each switch's other routes of responses, by the port where they come in.
-
-        A response leaves the rack of the node that sends it by that node's spine.
-        """
-        result: list[ResponseRoutes] = [{} for _ in range(self.switches)]
-        for home in range(self.nodes) if choice is SpineChoice.HOME and self.spines else ():
-            rack, place = divmod(home, self.nodes_per_rack)
-            port = self.nodes_per_rack + home % self.spines
-            others = (node for node in range(self.nodes) if self.rack(node) != rack)
-            result[rack][place] = dict.fromkeys(others, port)
-        return result

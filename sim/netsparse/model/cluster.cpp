@@ -24,7 +24,7 @@ struct Arrays {
     const Int *idx, *need_base;
     const Int *requests;  // rows of first, end and address
     const Int *behind;    // by client: the request behind its last one
-    const Int *route, *response_route;  // by switch and node; by port and node
+    const Int *route, *hit_route, *response_route;  // by switch and node; by port and node
     const PortRow *ports;
     const MakerRow *makers;
     const Int *link_room, *uplink;  // by link; by node
@@ -122,6 +122,8 @@ void add_network(State &s, const Arrays &from) {
     for (Int number = 0; number < k.switches; ++number) {
         Switch &one = s.switches[number];
         one.route.assign(from.route + number * k.nodes, from.route + (number + 1) * k.nodes);
+        const Int *hits = from.hit_route + number * k.nodes;
+        one.hit_route.assign(hits, hits + k.nodes);
     }
     const Int *routes = from.response_route;
     for (const PortRow *row = from.ports; row != from.ports + from.port_count; ++row) {

@@ -23,7 +23,7 @@ from sim.netsparse.gather import Gather
 from sim.netsparse.host.snic.request import Request
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.cluster_system import ClusterParams
-from sim.netsparse.topology import End, LeafSpine
+from sim.netsparse.topology import End, Topology
 
 NEVER = 1 << 60
 NONE = -1
@@ -258,7 +258,7 @@ def link_rooms(params: ClusterParams) -> Ints:
     )
 
 
-def ports_of(topology: LeafSpine) -> Ints:
+def ports_of(topology: Topology) -> Ints:
     """Return a row for each port, in order: its switch, its link out and its link in."""
     out = {wire.source: number for number, wire in enumerate(topology.links)}
     into = {wire.target: number for number, wire in enumerate(topology.links)}
@@ -270,7 +270,7 @@ def ports_of(topology: LeafSpine) -> Ints:
     return np.array([[end.index, out[end], into[end]] for end in ends], np.int64)
 
 
-def response_routes(topology: LeafSpine, choice: SpineChoice) -> Ints:
+def response_routes(topology: Topology, choice: SpineChoice) -> Ints:
     """Return the routes of responses that come by each port, in order, to each node."""
     tables, others = topology.tables(choice), topology.response_routes(choice)
     rows = []
@@ -282,6 +282,14 @@ def response_routes(topology: LeafSpine, choice: SpineChoice) -> Ints:
     return np.stack(rows)
 
 
+def hit_routes(topology: Topology, choice: SpineChoice) -> Ints:
+    """Return the routes of responses from each switch's cache to each node."""
+    result = topology.tables(choice)
+    for switch, others in enumerate(topology.hit_routes()):
+        result[switch, list(others)] = list(others.values())
+    return result
+
+
 class Struct(ctypes.Structure):
     """Mirrors the library's ``struct Arrays``."""
 
@@ -290,7 +298,7 @@ class Struct(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 *("shape", "stream", "owner", "idx", "need_base", "requests", "behind", "route"),
-                *("response_route", "ports", "makers", "link_room", "uplink"),
+                *("hit_route", "response_route", "ports", "makers", "link_room", "uplink"),
             )
         ),
         ("port_count", ctypes.c_int64),
@@ -309,6 +317,7 @@ class Arrays:
     requests: Ints
     behind: Ints
     route: Ints
+    hit_route: Ints
     response_route: Ints
     ports: Ints
     makers: Ints
@@ -332,6 +341,7 @@ def arrays_of(gather: Gather, params: ClusterParams) -> Arrays:
         "requests": requests,
         "behind": behind.astype(np.int64),
         "route": topology.tables(gather.spine_choice),
+        "hit_route": hit_routes(topology, gather.spine_choice),
         "response_route": response_routes(topology, gather.spine_choice),
         "ports": ports_of(topology),
         "makers": makers_of(gather, params),

@@ -343,7 +343,7 @@ struct Pipe {
 };
 
 struct Switch {
-    std::vector<Int> route, out, in;  // port by node, links by port
+    std::vector<Int> route, hit_route, out, in;  // ports by node, links by port
     std::vector<Int> response_route;  // port by input port and node
     std::vector<Room> read_room;      // by port
     std::vector<Int> waits[2];        // cycles in which a packet waits for room, by port

@@ -106,7 +106,7 @@ struct Work {
     bool joins() { return s.makers[reads].joins; }
 
     // The room at the port by which responses go to a PR's node.
-    Room &response_room(Int pr) { return pipe.response_room[tor.route[s.node_of(pr)]]; }
+    Room &response_room(Int pr) { return pipe.response_room[tor.hit_route[s.node_of(pr)]]; }
 
     // Keep the property that has been gathered, unless a read goes first that has waited for one.
     bool insert() {
@@ -165,7 +165,7 @@ struct Work {
         if (s.prs[pr].cached) response_room(pr).change(t, t, -s.k.response_cost);
         if (hit) {
             tor.read_room[s.prs[pr].egress].change(t, time, READ_COST);
-            s.prs[pr].egress = tor.route[s.node_of(pr)];
+            s.prs[pr].egress = tor.hit_route[s.node_of(pr)];
         } else if (s.prs[pr].cached)
             response_room(pr).change(t, time, s.k.response_cost);
         Int &before = hit ? pipe.hit : pipe.missed;

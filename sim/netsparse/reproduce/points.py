@@ -40,6 +40,8 @@ from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload, switch_of
+from sim.netsparse.topologies import topology_of
+from sim.netsparse.topology_names import LEAF_SPINE
 
 FORMS = {True: "scaled", False: "unscaled"}  #: names of the two kinds of runs
 CYCLE_NS = 1 / paper.CLOCK_GHZ  #: length of a cycle of the paper's SNIC
@@ -165,6 +167,7 @@ class Point:
     batch: int | None = None  #: idxs of a request for the paper's matrix, if not its default
     delay: int | None = None  #: DelayCycles of a SNIC, and by it a switch's, as the paper counts
     spine_choice: SpineChoice = SpineChoice.HOME
+    topology: str = LEAF_SPINE  #: how the racks are joined, as of a workload
     cache_bytes: int | None = None  #: cache of a switch for the paper's matrix; 0: none
 
     @property
@@ -224,6 +227,13 @@ class Point:
         return switch.ports if self.scaled and self.cluster.sizes_as_requested else switch.pipes
 
     @property
+    def uplinks(self) -> int:
+        """Return the ports of a ToR that lead to other switches."""
+        cluster = self.cluster
+        shape = topology_of(self.topology, cluster.nodes, cluster.racks, cluster.spines)
+        return len(shape.uplinks(0))
+
+    @property
     def cache(self) -> PropertyCacheParams:
         """Return the cache of a pipe, of the legal size nearest to its part of the switch's cache.
 
@@ -231,7 +241,7 @@ class Point:
         """
         switch = self.cluster.switch
         requested = paper.CACHE_BYTES if self.cache_bytes is None else self.cache_bytes
-        caches = min(self.pipes, self.cluster.spines)  # those of uplinks are used
+        caches = min(self.pipes, self.uplinks)  # those of uplinks are used
         expected = max(1.0, self.scale * requested / caches)
         segments = switch.cache.segments
         least = 2 * SEGMENT_BYTES * switch.cache.ways  # of a segment: two sets
@@ -269,6 +279,7 @@ class Point:
             racks=cluster.racks,
             spines=cluster.spines,
             spine_choice=self.spine_choice,
+            topology=self.topology,
             switch=self.switch,
             property_bytes=self.property_bytes,
             clients=self.clients,

@@ -12,6 +12,7 @@ from sim.netsparse.reproduce import (
     spines,
     tail_node,
     tail_node_rtl,
+    topology,
 )
 from sim.netsparse.reproduce.measuring import measure
 from sim.netsparse.reproduce.points import Point
@@ -31,6 +32,7 @@ OF_RUNS = {
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
     "spines": (spines.points, spines.figure),
+    "topology": (topology.points, topology.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},
     "calibration": (calibration.points, calibration.figure),

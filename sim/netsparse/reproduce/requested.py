@@ -19,6 +19,7 @@ FIGURES = (
     "rig-units",
     "delay-cycles",
     "cache-size",
+    "topology",
     "calibration",
 )
 LONG = ("tail-node-rtl",)  #: figures that take hours, made only where they are named

@@ -15,6 +15,7 @@ from hdl.netsparse.snic_counters import CLASSES
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.registers import switch_registers
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
 from sim.netsparse.surroundings.link import (
     LINK_COUNTS,
@@ -24,14 +25,14 @@ from sim.netsparse.surroundings.link import (
     SharedLink,
     set_link,
 )
-from sim.netsparse.topology import End, LeafSpine
+from sim.netsparse.topology import End, Topology
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams:
     """Sets the shape of a network, and what its switches are."""
 
-    topology: LeafSpine = field(default_factory=LeafSpine)
+    topology: Topology = field(default_factory=LeafSpine)
     switch: NetSparseSwitchParams = field(  #: parameters of each ToR, but for its ports
         default_factory=lambda: NetSparseSwitchParams(pipes=0)
     )
@@ -72,7 +73,7 @@ class Network(Component):
     """Links every node to the ToR of its rack and back, and every ToR to every spine.
 
     Node n sends into ``reads_i[n]`` and ``responses_i[n]`` and receives from the ports ``_o``.
-    ``s_axil_switch_<k>`` is the register bus of switch k (:class:`LeafSpine`: ToRs first). All
+    ``s_axil_switch_<k>`` is the register bus of switch k (:class:`Topology`: ToRs first). All
     links have the settings ``link``, but faults and stops only link number ``faulty_link`` of
     ``topology.links``; ``counts`` are by link.
     """
@@ -121,7 +122,7 @@ class Network(Component):
 
 
 def network_params(
-    topology: LeafSpine, snic: SnicParams, switch: NetSparseSwitchParams
+    topology: Topology, snic: SnicParams, switch: NetSparseSwitchParams
 ) -> NetworkParams:
     """Describe a network whose switches take as long packets and properties as such SNICs."""
     return NetworkParams(
@@ -145,6 +146,6 @@ def switch_buses(params: NetworkParams) -> dict[str, Any]:
     }
 
 
-def link_counts(topology: LeafSpine) -> data.ArrayLayout:
+def link_counts(topology: Topology) -> data.ArrayLayout:
     """Return the layout of the counts of all links."""
     return data.ArrayLayout(LINK_COUNTS, len(topology.links))

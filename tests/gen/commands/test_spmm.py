@@ -107,6 +107,8 @@ def bad_files(folder):
         (["--matrix", "europe:rows=400000"], "do not fit host memory"),
         (["--nodes", "3"], "from 2 to the 2 of the build: 3"),
         (["--nodes", "3", "--racks", "2"], "3 are not divisible by 2 racks"),
+        (["--nodes", "8", "--topology", "dragonfly:2x2"], "a deadlock can close in a dragonfly"),
+        (["--nodes", "8", "--topology", "ring"], "topology must be leaf-spine, hyperx:"),
         (["--nodes", "4", "--racks", "2", "--set", "nodes=2"], "from 2 to the 2 of the build: 4"),
         (["--nodes", "66", "--racks", "2"], "at most 32 together, the ports of its switch"),
         (["--racks", "0"], "racks"),

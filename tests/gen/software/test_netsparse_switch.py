@@ -12,8 +12,9 @@ from hdl.netsparse.switch.params import KINDS
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.host.device import DeviceError
 from sim.netsparse.host.switch.routing import check_routes, uplinks_of
+from sim.netsparse.hyperx import HyperX
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.spine_choice import SpineChoice
-from sim.netsparse.topology import LeafSpine
 from tests.gen.software.fake_card import FakeCard
 
 
@@ -35,7 +36,8 @@ def test_all_nodes_get_a_route_or_none(driven):
                     entered[kind, came_by, card.heard("route_node")] = port
 
     card.commands["write_route"] = enter
-    switch.set_routes({0: 0, 5: 3}, uplinks=[3, 2], responses={1: {0: 2, 6: 3}, 3: {5: 1}})
+    responses = {1: {0: 2, 6: 3}, 3: {5: 1}}
+    switch.set_routes({0: 0, 5: 3}, uplinks=[3, 2], responses=responses, hits={2: 1})
     expected = {
         (kind, came_by, node): {0: 0, 5: 3}.get(node)
         for kind in KINDS
@@ -44,6 +46,7 @@ def test_all_nodes_get_a_route_or_none(driven):
     }
     for came_by, node, port in ((1, 0, 2), (1, 6, 3), (3, 5, 1)):
         expected["responses", came_by, node] = port
+    expected |= {("hits", came_by, 2): 1 for came_by in range(4)}
     assert entered == expected
     assert card.heard("uplinks") == 0b1100
 
@@ -112,6 +115,7 @@ def test_counters_and_faults(driven):
             r"ports of responses must be some of 0 to 3: \[4\]",
         ),
         (lambda s: s.set_routes({}, [], {0: {8: 0}}), "routes must be to nodes 0 to 7: 8"),
+        (lambda s: s.set_routes({}, [], {}, {8: 0}), "routes must be to nodes 0 to 7: 8"),
         (lambda s: s.set_addresses(7), "number must be above those of all nodes: 7"),
         (lambda s: s.set_delays(256, 0), "reads may wait 0 to 255 cycles: 256"),
         (lambda s: s.set_delays(0, -1), "responses may wait 0 to 255 cycles: -1"),
@@ -191,6 +195,35 @@ def test_routes_of_responses_are_needed_where_homes_choose():
     routes, ends, _ = cluster((3, 2, 2), SpineChoice.HOME)
     with pytest.raises(ValueError, match=r"^reads from node 0 to node 3 leave .* responses by"):
         check_routes(routes, ends)
+
+
+GRID = HyperX(sizes=(2, 2, 2), nodes_per_rack=1)
+
+
+def grid(**changed):
+    """Return what ``check_routes`` takes of racks at the corners of a cube, with other routes."""
+    routes = [dict(enumerate(row)) for row in GRID.tables().tolist()]
+    own = {"routes": routes, "ends": GRID.ends}
+    own |= {"responses": GRID.response_routes(), "hits": GRID.hit_routes()}
+    return own | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"hits": [{}] * 8}, "responses can wait for each other in a circle: port"),
+        ({"responses": [{}] * 8}, "reads from node 0 to node 3 leave by port"),
+        (
+            {"hits": [{}, {0: 0}, *({} for _ in range(6))]},
+            "port 0 of switch 1 leads to node 1, and is the route to node 0",
+        ),
+    ],
+)
+def test_answers_of_caches_are_judged(changed, message):
+    """By the routes of reads they would go round the cube by X first, as no response does."""
+    check_routes(**grid())
+    with pytest.raises(ValueError, match=message):
+        check_routes(**grid(**changed))
 
 
 def verdict(check, *arguments):

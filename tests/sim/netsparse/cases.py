@@ -12,9 +12,9 @@ from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.builds import build_gather
 from sim.netsparse.gather import Gather, check, simulate_gather
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
-from sim.netsparse.topology import LeafSpine
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Partition, batches
 

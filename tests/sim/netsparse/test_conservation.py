@@ -8,8 +8,8 @@ import pytest
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.netsparse.conservation import check_conservation
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.switch_counts import SwitchCounts
-from sim.netsparse.topology import LeafSpine
 
 #: Packets and bytes on links of two racks of a node, by class: node 0 reads 5, a switch answers 1.
 TRAFFIC = {

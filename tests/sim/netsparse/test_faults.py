@@ -22,10 +22,10 @@ from sim.netsparse.gather import FILTER_ADDRESS, Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.golden.idx_filter import line_address
 from sim.netsparse.host.snic.by_registers import RequestRefused
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
-from sim.netsparse.topology import LeafSpine
 from sim.surroundings.axi_ram import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.long import short_and_long

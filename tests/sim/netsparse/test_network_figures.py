@@ -7,10 +7,10 @@ import pytest
 
 from hdl.netsparse.snic_counters import CLASSES
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.network_figures import NETWORK_FIGURES, NetworkFigures
 from sim.netsparse.spmm_text import network_lines
 from sim.netsparse.switch_counts import SwitchCounts
-from sim.netsparse.topology import LeafSpine
 
 
 def bank(counters, **known):

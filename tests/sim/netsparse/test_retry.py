@@ -8,9 +8,9 @@ import pytest
 from sim.harness.payloads import pack, unpack
 from sim.host.device import DeviceError
 from sim.netsparse.host.snic.request_runner import GatherFailed
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import link_counts
-from sim.netsparse.topology import LeafSpine
 from tests.sim.netsparse.ring_bench import CLIENTS, Bench, simulate_bench
 
 WATCHDOG = 1000

@@ -11,11 +11,11 @@ import pytest
 from gen.designs.catalogue import find_design
 from sim.netsparse.builds import build_cluster
 from sim.netsparse.gather import check, simulate_gather
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.saturation import Saturation, load_lines, loads, waits
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
-from sim.netsparse.topology import LeafSpine
 
 RACKS = LeafSpine(racks=2, nodes_per_rack=4, spines=2)
 SNIC = find_design("netsparse-snic").params_of("least", pending_entries=256)

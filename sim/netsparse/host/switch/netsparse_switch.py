@@ -12,6 +12,7 @@ SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
 #: classes of packets to which a route applies
 EVERY = {"route_reads": 1, "route_responses": 1, "route_hits": 1}
 RESPONSES = {"route_reads": 0, "route_responses": 1, "route_hits": 0}
+HITS = {"route_reads": 0, "route_responses": 0, "route_hits": 1}
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
 
 
@@ -48,18 +49,21 @@ class NetSparseSwitch:
         routes: Mapping[int, int],
         uplinks: Collection[int],
         responses: Mapping[int, Mapping[int, int]] | None = None,
+        hits: Mapping[int, int] | None = None,
     ) -> None:
         """Let ``routes`` say which port leads to each node; all others have no route.
 
         ``uplinks`` are the ports that lead to other racks. ``responses`` has the routes of
-        responses that differ, by the port where they come in; responses from the caches have none.
+        responses that differ, by the port where they come in; ``hits`` has those of responses from
+        the caches that differ.
         The network is quiet meanwhile. ValueError, before anything is written, for a node, a port
         or an uplink that is not there. Whether routes of several switches fit each other,
         ``check_routes`` tells.
         """
         ports, nodes = self.build.fixed["ports"], self.build.fixed["nodes"]
-        responses = responses or {}
-        for node, port in chain(routes.items(), *(own.items() for own in responses.values())):
+        responses, hits = responses or {}, hits or {}
+        others = (own.items() for own in (hits, *responses.values()))
+        for node, port in chain(routes.items(), *others):
             if not 0 <= node < nodes:
                 raise ValueError(f"routes must be to nodes 0 to {nodes - 1}: {node}")
             if not 0 <= port < ports:
@@ -70,6 +74,7 @@ class NetSparseSwitch:
         self._enter({node: routes.get(node) for node in range(nodes)}, (1 << ports) - 1, EVERY)
         for port, own in responses.items():
             self._enter(own, 1 << port, RESPONSES)
+        self._enter(hits, (1 << ports) - 1, HITS)
         self.registers.write(uplinks=sum(1 << port for port in set(uplinks)))
 
     def _enter(

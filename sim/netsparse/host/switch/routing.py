@@ -1,7 +1,8 @@
 """Checks, before they are loaded, that the routes of all switches of a cluster fit each other."""
 
-from collections.abc import Mapping, Sequence
-from itertools import permutations
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, permutations
 
 #: an end of a link: a port of a switch, both by number
 Port = tuple[int, int]
@@ -17,12 +18,15 @@ def uplinks_of(switch: int, ends: Ends) -> list[int]:
     return sorted(port for (k, port), end in ends.items() if k == switch and isinstance(end, tuple))
 
 
-def check_routes(routes: Routes, ends: Ends, responses: ResponseRoutes = ()) -> None:
+def check_routes(
+    routes: Routes, ends: Ends, responses: ResponseRoutes = (), hits: Routes = ()
+) -> None:
     """Raise ValueError unless reads reach every node, and responses return by the same links.
 
     A response has to pass the switches that its read has passed, by the same links: else its
-    property is kept where nobody asks for it. ``routes`` and ``responses`` are what ``set_routes``
-    of each switch is given.
+    property is kept where nobody asks for it. Answers from caches have to reach every node, and no
+    packets may wait for each other in a circle (:func:`check_waits`), as no switch drops any.
+    ``routes``, ``responses`` and ``hits`` are what ``set_routes`` of each switch is given.
     """
     homes = {end: place for place, end in ends.items() if isinstance(end, int)}
     for place, end in ends.items():
@@ -33,13 +37,43 @@ def check_routes(routes: Routes, ends: Ends, responses: ResponseRoutes = ()) -> 
         for switch in range(len(routes))
         for node in homes
     }
+    returns = []
     for (a, (near, _)), (b, (far, port)) in permutations(homes.items(), 2):
         back = way(far, a, routes, ends, responses, port)
+        returns.append(back)
         if ways[near, b][:-1] != [ends[place] for place in reversed(back[:-1])]:
             raise ValueError(
                 f"reads from node {a} to node {b} leave by {listed(ways[near, b])}, but responses"
                 f" by {listed(back)}: not the same links"
             )
+    check_waits("reads", ways.values())
+    readers = {  # where a cache can answer a read of a node
+        (switch, a)
+        for a, (near, _) in homes.items()
+        for b in homes
+        for switch, _ in ways[near, b][:-1]
+    }
+    for switch, node in readers:
+        first = hits[switch].get(node) if hits else None
+        returns.append(way(switch, node, routes, ends, responses, first=first))
+    check_waits("responses", returns)
+
+
+def check_waits(kind: str, ways: Iterable[Sequence[Port]]) -> None:
+    """Raise ValueError if packets of a class can wait for each other in a circle, going these ways.
+
+    A packet in the buffers behind a port waits for room behind the next port of its way. Where
+    these waits close no circle, packets always move on (Dally and Seitz, 1987).
+    """
+    waits: dict[Port, set[Port]] = {}
+    for passed in ways:
+        for before, behind in pairwise(passed):
+            waits.setdefault(before, set()).add(behind)
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as error:
+        circle = listed(error.args[1])
+        raise ValueError(f"{kind} can wait for each other in a circle: {circle}") from error
 
 
 def way(
@@ -49,11 +83,13 @@ def way(
     ends: Ends,
     responses: ResponseRoutes = (),
     came_by: int | None = None,
+    first: int | None = None,
 ) -> list[Port]:
     """Return the ports by which a packet for ``node`` leaves the switches, from ``switch`` on.
 
-    It is a response if there are ``responses``, and came to the switch by port ``came_by``.
-    ValueError if it does not get there.
+    It is a response if there are ``responses``, and came to the switch by port ``came_by``. It
+    leaves the first switch by port ``first``, if that is given. ValueError if it does not get
+    there.
     """
     passed: list[Port] = []
     while True:
@@ -61,6 +97,8 @@ def way(
             raise ValueError(f"packets for node {node} go round: {listed(passed)}")
         others = responses[switch].get(came_by, {}) if responses and came_by is not None else {}
         port = others.get(node, routes[switch].get(node))
+        if first is not None and not passed:
+            port = first
         if port is None:
             raise ValueError(f"switch {switch} has no route to node {node}")
         place = switch, port

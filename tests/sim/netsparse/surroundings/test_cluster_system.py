@@ -3,9 +3,9 @@ import pytest
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.network import NetworkParams, network_params
-from sim.netsparse.topology import LeafSpine
 
 
 def test_memories_fit_the_buses():
