@@ -5,7 +5,6 @@ from itertools import chain
 
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.network_switch.params import NetworkSwitchParams
-from sim.golden.reduction.wide_frames import HEADER, MOST, NUMBER, TRAILER
 from sim.network_switch.step.timeline import STAGES
 from sim.surroundings.event_log import EventLog
 from sim.surroundings.link import LinkParams
@@ -16,7 +15,6 @@ from sim.switchgnn.network.network import LINK_DEPTH, NetworkParams, network_of
 
 RING_PLACES = 64  #: work requests that a gather engine's ring holds
 ROOM_BITS = 22  #: width of an address of host memory, and of each memory of a card
-WIDE_BYTES = HEADER.itemsize + MOST * NUMBER.itemsize + TRAILER.itemsize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +55,7 @@ class StepParams(NetworkParams):
     @property
     def nic_link(self) -> LinkParams:
         """Return the sizes of a link to a host's network interface."""
-        return LinkParams(depth=LINK_DEPTH, beats=-(-WIDE_BYTES // 64))
+        return LinkParams(depth=LINK_DEPTH, beats=self.network.allreduce.frames.beats)
 
     @property
     def logs(self) -> list[EventLog]:
