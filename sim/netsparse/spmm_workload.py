@@ -216,7 +216,7 @@ class SpmmWorkload(Workload):
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
         switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
-        result = {"kernel", "watchdog", "processes"} if self.model else set()
+        result = {"watchdog", "processes"} if self.model else set()
         result |= {"waves_node"} if self.at_a_time == 1 else set()
         result |= {"spine_choice"} if self.racks == 1 or self.spines == 1 else set()
         if self.topology != LEAF_SPINE:

@@ -155,6 +155,7 @@ def test_other_kernels_use_what_has_come(params, simulator, tmp_path, rng, monke
 def test_a_property_is_a_number_of_a_vector():
     assert SpmmWorkload().property_bytes == SpmmWorkload(kernel=Kernel.SDDMM).property_bytes == 64
     assert SpmmWorkload(kernel=Kernel.SPMV).property_bytes == 4
+    assert SpmmWorkload(kernel=Kernel.SPMV, model=True).as_json()["kernel"] == "spmv"
     with pytest.raises(ValueError, match="must be 4 of spmv, whose dense side is a vector: 64"):
         SpmmWorkload(kernel=Kernel.SPMV, property_bytes=64)
 
