@@ -6,7 +6,9 @@ from functools import cache, partial
 
 from sim.netsparse.reproduce import (
     ablation,
+    balance,
     calibration,
+    end_to_end,
     queues,
     speed_up,
     spines,
@@ -29,9 +31,13 @@ QUICK_SCALE = 0.25  #: of the generated matrices that clusters multiply
 #: Figures of runs: which points they need, and what becomes of them.
 OF_RUNS = {
     "speed-up": (speed_up.points, speed_up.figure),
+    "end-to-end": (end_to_end.points, end_to_end.spade),
+    "breakdown": (end_to_end.points, end_to_end.breakdown),
+    "cpus": (end_to_end.points, end_to_end.cpus),
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
     "spines": (spines.points, spines.figure),
+    "balance": (balance.points, balance.figure),
     "topology": (topology.points, topology.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},

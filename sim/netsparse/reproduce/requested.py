@@ -12,6 +12,8 @@ FIGURES = (
     "queues",
     "spines",
     "speed-up",
+    "end-to-end",
+    "breakdown",
     "tail-node",
     "tail-node-rtl",
     "ablation",
@@ -19,6 +21,8 @@ FIGURES = (
     "rig-units",
     "delay-cycles",
     "cache-size",
+    "balance",
+    "cpus",
     "topology",
     "calibration",
 )

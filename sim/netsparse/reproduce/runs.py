@@ -34,6 +34,7 @@ class Outcome:
     busiest_client: int  #: most idxs that a client of any node has consumed
     busiest_link: str  #: name of the link with most bytes
     busiest_link_bytes: int
+    node_cycles: tuple[int, ...]  #: when each node ends, from the first request on
     max_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
@@ -129,6 +130,7 @@ def measured(point: Point) -> Outcome:
         busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
         busiest_link=topology.link_name(link),
         busiest_link_bytes=passed[link],
+        node_cycles=tuple(node.cycles for node in nodes),
         max_received=report.network.tail.received_bytes,
         su=su,
         sa=sa,

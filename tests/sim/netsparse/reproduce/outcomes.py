@@ -22,6 +22,7 @@ class Order:
     link_bytes: float = 1e6
     prs_sa: float = 2.0
     counted: float = 1000.0  #: PRs, packets and hits of all nodes
+    first_ends: float = 0.5  #: share of the cycles after which all nodes but the last have ended
 
 
 def outcome(point, required=None):
@@ -53,6 +54,7 @@ def outcome(point, required=None):
         "link_packets": required.counted,
         "cache_hits": required.counted,
     }
+    early = [round(required.first_ends * cycles)] * (point.subject.nodes - 1)
     return Outcome(
         figures=figures,
         tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}, 0),  # pyright: ignore
@@ -62,6 +64,7 @@ def outcome(point, required=None):
         busiest_client=100,
         busiest_link="node 0 -> ToR 0",
         busiest_link_bytes=round(received),
+        node_cycles=(*early, round(cycles)),
         max_received=round(received),
         su=su,
         sa=sa,

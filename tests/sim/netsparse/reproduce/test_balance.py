@@ -1,0 +1,25 @@
+"""Judges when nodes end, of outcomes that a test makes up."""
+
+import pytest
+
+from sim.netsparse.reproduce import balance
+from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
+
+
+@pytest.mark.parametrize(
+    ("ends", "fails"),
+    [
+        ({"queen": 0.95}, []),
+        ({"queen": 0.95, "uk": 0.93}, ["all matrices but queen"]),
+        ({"queen": 0.4}, ["queen has the least"]),
+    ],
+)
+def test_claims_hold_or_fail(ends, fails):
+    result = {
+        point: outcome(point, Order(first_ends=ends.get(point.subject.family, 0.5)))
+        for point in balance.points(FEW, quick=False)
+    }
+    drawn = balance.figure(FEW, False, result)
+    reported = broken(drawn.claims)
+    assert [text[: len(start)] for text, start in zip(reported, fails, strict=True)] == fails
+    assert drawn.shown[0]["half of them"] == "50%"
