@@ -29,8 +29,8 @@ from sim.switchgnn.network.requests import Answer
 from sim.switchgnn.switch_program import GnnSwitchProgram
 from sim.switchgnn.wire import SWITCH as SWITCH_ADDRESS
 
-READS = 4  #: reads of host memory that a turn waits for: descriptor, idxs, rows, and one to spare
-POLLING = 1000  #: cycles in which a host finds the end of a gather, and says that a turn is ready
+READS = 2  #: reads of host memory, one after the other, that a turn waits for: idxs, rows
+POLLING = 500  #: cycles in which a host finds the end of a gather, and says that a turn is ready
 REDUCE_CYCLES = 2_000_000  #: most cycles of an all-reduce, on links that lose most frames
 
 
