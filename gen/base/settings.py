@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -30,8 +31,7 @@ class Parameter:
 def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
     """Yield every plain field of ``params_class``, those of nested dataclasses in place."""
     hints = get_type_hints(params_class)
-    bases = (kind for kind in params_class.__mro__ if "__dataclass_fields__" in vars(kind))
-    source = "".join(inspect.getsource(kind) for kind in bases)
+    source = source_of(params_class)
     for field in fields(params_class):
         path = prefix + field.name
         if is_dataclass(hints[field.name]):
@@ -39,6 +39,13 @@ def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
         else:
             default = None if field.default is MISSING else field.default
             yield Parameter(path, hints[field.name], default, about(field, source))
+
+
+@cache
+def source_of(params_class: Any) -> str:
+    """Return the source of a dataclass, and of those that it inherits from."""
+    bases = (kind for kind in params_class.__mro__ if "__dataclass_fields__" in vars(kind))
+    return "".join(inspect.getsource(kind) for kind in bases)
 
 
 def about(field: Field[Any], source: str) -> str:
