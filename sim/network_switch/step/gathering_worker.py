@@ -14,6 +14,7 @@ from sim.gather.host.ring import DESCRIPTOR_BYTES, Ring
 from sim.harness.host_program import HostProgram
 from sim.harness.session import RunFailed
 from sim.network_switch.step.params import RING_PLACES, ROOM_BITS, WorkersParams
+from sim.network_switch.step.register_path import RegisterPath
 from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.golden.worker_rule import WorkerSetup
 from sim.switchgnn.host.turns import Layout
@@ -48,7 +49,7 @@ class GatheringWorker(EndpointProgram):
         self.number, self.regions = number, params.regions
         self.host = Rams(dut, number, ("host",), params.host.access, 1 << ROOM_BITS)
         side = engine_side(params.gather)
-        self.engine = HostProgram(dut, f"gather_{number}", side, self.host)
+        self.engine = HostProgram(dut, RegisterPath(dut, number), side, self.host)
         self.setup: WorkerSetup | None = None
         self.job: PlannedJob | None = None
         self.requests: list[Request] = []

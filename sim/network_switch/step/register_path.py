@@ -1,105 +1,57 @@
-"""Leads a host's accesses to registers over AMD's block for PCI Express, without a root complex."""
+"""Sends a host's accesses to registers as packets of AMD's block for PCI Express (PG213)."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from cocotb.triggers import Lock
+from cocotbext.axi import AxiResp
 
-from hdl.common.axi import AxiLiteSignature, Response
-from hdl.common.component import Component
-from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user
-from hdl.pcie.completer_params import CompleterParams
-from hdl.pcie.descriptors import (
-    ANSWER,
-    COMPLETION_DWORDS,
-    DWORD_BITS,
-    HOST_REQUEST,
-    RequestType,
-    Status,
-)
+from hdl.pcie.axis import cq_user
+from hdl.pcie.descriptors import ANSWER, COMPLETION_DWORDS, HOST_REQUEST, RequestType, Status
+from sim.harness.axi_master import Answer
+from sim.harness.axi_streams import AxiSink, AxiSource
+from sim.harness.payloads import pack, unpack
 
-REQUEST_KEEP, DATA_KEEP = 0b1111, 0b11111  #: dwords of a packet without data, and with a dword
+DWORD_BYTES = 4
+APERTURE = 12  #: bits of an address behind the BAR
 
 
-class RegisterPath(Component):
-    """Turns accesses at ``axil`` into reads and writes of a dword on CQ, one at a time.
+class RegisterPath:
+    """Reads and writes dwords behind BAR 0 of the card ``number``, by its ports CQ and CC.
 
-    A write is answered as soon as CQ has taken it, as it is posted. A read waits for its completion
-    on CC; one whose status is not SUCCESS answers SLVERR. The packets are those that PG213
-    describes, for a block of 512 bits. ``ready`` of each channel is a register,
-    as a compiled master that wakes between two edges needs. Throughput: an access in three cycles.
+    A write ends when the card has taken it, as it is posted; a read when its completion has come.
     """
 
-    def __init__(self, params: CompleterParams) -> None:
-        bits = params.data_bits
-        if bits != 512:
-            raise ValueError(f"data_bits must be 512: {bits}")
-        super().__init__(
-            params,
-            {
-                "axil": In(AxiLiteSignature(address_bits=params.address_bits)),
-                "cq": Out(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
-                "cc": In(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
-            },
-        )
+    def __init__(self, dut: Any, number: int) -> None:
+        self.requests, self.answers = AxiSource(dut, f"cq_{number}"), AxiSink(dut, f"cc_{number}")
+        self.user, self.lock = cq_user(len(dut.cq_0_tdata)), Lock()
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
-        axil, cq, cc = self.axil, self.cq, self.cc
-        request, user, said = Signal(HOST_REQUEST), Signal(cq_user(512)), Signal(ANSWER)
-        aw, w, ar = (self.taken(m, name) for name in ("aw", "w", "ar"))
-        writes = aw.valid & w.valid
-        last = HOST_REQUEST.size // DWORD_BITS
-        m.d.comb += [
-            request.address.eq(Mux(writes, aw.addr, ar.addr) >> 2),
-            request.dwords.eq(1),
-            request.kind.eq(Mux(writes, RequestType.MEMORY_WRITE, RequestType.MEMORY_READ)),
-            request.bar.eq(self.params.bar),
-            request.aperture.eq(self.params.address_bits),
-            user.first_enable[0].eq(Mux(writes, w.strb, 0b1111)),
-            user.starts.eq(1),
-            user.ends.eq(1),
-            user.end_dword[0].eq(Mux(writes, last, last - 1)),
-            cq.tdata.eq(Cat(request, w.data)),
-            cq.tkeep.eq(Mux(writes, DATA_KEEP, REQUEST_KEEP)),
-            cq.tlast.eq(1),
-            cq.tuser.eq(user),
-            said.eq(cc.tdata[: ANSWER.size]),
-        ]
-        with m.FSM():
-            with m.State("REQUEST"):
-                m.d.comb += cq.tvalid.eq(writes | ar.valid)
-                with m.If(cq.tvalid & cq.tready):
-                    m.next = "READ"
-                    with m.If(writes):
-                        m.next = "WRITTEN"
-            with m.State("WRITTEN"):
-                m.d.comb += axil.bvalid.eq(1)
-                with m.If(axil.bready):
-                    m.d.sync += [aw.valid.eq(0), w.valid.eq(0)]
-                    m.next = "REQUEST"
-            with m.State("READ"):
-                failed = said.status != Status.SUCCESS
-                m.d.comb += [
-                    axil.rvalid.eq(cc.tvalid),
-                    axil.rdata.eq(cc.tdata.word_select(COMPLETION_DWORDS, DWORD_BITS)),
-                    axil.rresp.eq(Mux(failed, Response.SLVERR, Response.OKAY)),
-                    cc.tready.eq(axil.rready),
-                ]
-                with m.If(cc.tvalid & cc.tready):
-                    m.d.sync += ar.valid.eq(0)
-                    m.next = "REQUEST"
-        return m
+    async def write(self, address: int, data: bytes) -> Answer:
+        """Write a dword."""
+        async with self.lock:
+            await self.send(address, RequestType.MEMORY_WRITE, data)
+        return Answer(AxiResp.OKAY, b"")
 
-    def taken(self, m: Module, name: str) -> Any:
-        """Return what a channel of ``axil`` has brought, which stays until ``valid`` is cleared."""
-        fields = {"aw": ("addr",), "w": ("data", "strb"), "ar": ("addr",)}[name]
-        ports = {field: getattr(self.axil, name + field) for field in fields}
-        layout = {field: len(port) for field, port in ports.items()}
-        held = Signal(data.StructLayout({"valid": 1, **layout}), name=f"{name}_taken")
-        valid, ready = (getattr(self.axil, f"{name}{end}") for end in ("valid", "ready"))
-        m.d.comb += ready.eq(~held.valid)
-        with m.If(valid & ready):
-            m.d.sync += [held.valid.eq(1), *(held[field].eq(ports[field]) for field in fields)]
-        return held
+    async def read(self, address: int, length: int) -> Answer:
+        """Read a dword; SLVERR if its completion has another status than SUCCESS."""
+        async with self.lock:
+            await self.send(address, RequestType.MEMORY_READ)
+            await self.answers.wait_for(1)
+            (completion,) = self.answers.take().values()
+        word = completion["tdata"]
+        status = unpack(ANSWER, word & (1 << ANSWER.size) - 1)["status"]
+        octets = (word >> 32 * COMPLETION_DWORDS & 0xFFFFFFFF).to_bytes(length, "little")
+        return Answer(AxiResp.OKAY if status == Status.SUCCESS else AxiResp.SLVERR, octets)
+
+    async def send(self, address: int, kind: RequestType, data: bytes = b"") -> None:
+        """Send a request of one dword, and the dword if it is written."""
+        request = {"address": address // DWORD_BYTES, "dwords": 1, "kind": kind.value}
+        word = pack(HOST_REQUEST, request | {"aperture": APERTURE})
+        dwords = HOST_REQUEST.size // 32 + len(data) // DWORD_BYTES
+        user = {"first_enable": [0b1111, 0], "starts": 1, "ends": 1, "end_dword": [dwords - 1, 0]}
+        beat = {
+            "tdata": word | int.from_bytes(data, "little") << HOST_REQUEST.size,
+            "tkeep": (1 << dwords) - 1,
+            "tlast": 1,
+            "tuser": pack(self.user, user),
+        }
+        await self.requests.send_all([beat])

@@ -9,13 +9,12 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from gen.base.emission.emit import module_name
-from hdl.common.axi import AxiLiteSignature
 from hdl.common.packets import AXIS
 from hdl.gather.engine import GatherEngine
 from hdl.network_switch.switch import NetworkSwitch
+from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user
 from sim.harness.verilator import Build, build, emission_of
 from sim.network_switch.step.params import StepParams, WorkersParams
-from sim.network_switch.step.register_path import RegisterPath
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.event_log import EVENT_LOG
 from sim.surroundings.link import Link
@@ -39,11 +38,12 @@ class WorkerCards(Cluster):
     """
 
     def __init__(self, params: WorkersParams) -> None:
-        lite = AxiLiteSignature(address_bits=params.gather.completer.address_bits)
+        bits = params.gather.data_bits
         more: dict[str, Any] = {"host_settings": In(params.host.settings)}
         for k in range(params.workers):
             more |= {
-                f"gather_{k}": In(lite),
+                f"cq_{k}": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
+                f"cc_{k}": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
                 f"host_access_{k}": In(params.host.access),
                 f"host_accessed_{k}": Out(params.host.data_bits),
                 f"moves_{k}": Out(MOVES),
@@ -55,10 +55,8 @@ class WorkerCards(Cluster):
         params = self.params
         m.submodules[f"host_{k}"] = host = PcieHost(params.host)
         m.submodules[f"engine_{k}"] = engine = GatherEngine(params.gather)
-        m.submodules[f"registers_{k}"] = path = RegisterPath(params.gather.completer)
-        connect(m, flipped(getattr(self, f"gather_{k}")), path.axil)
-        connect(m, path.cq, engine.cq)
-        connect(m, engine.cc, path.cc)
+        connect(m, flipped(getattr(self, f"cq_{k}")), engine.cq)
+        connect(m, engine.cc, flipped(getattr(self, f"cc_{k}")))
         connect(m, engine.rq, host.rq)
         connect(m, host.rc, engine.rc)
         rq, rows = engine.rq, engine.m_axi
