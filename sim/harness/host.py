@@ -202,6 +202,10 @@ def simulate_in(host: Host, requested: Together) -> list[int]:
 
 @atexit.register
 def end_idle() -> None:
-    """End the hosts of this process in which nothing runs."""
+    """End the hosts of this process in which nothing runs.
+
+    They are killed, as a process that was forked meanwhile still has the pipe whose end they read.
+    """
     for host in _idle.pop(os.getpid(), []):
+        host.process.kill()
         host.end()
