@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -66,6 +67,7 @@ class Engine:
     def __init__(self, device: Device, registers: Any, build: Build) -> None:
         self.device, self.registers, self.build = device, registers, build
         self.seconds = SECONDS
+        self.submitting = Lock()  #: held by a thread while it writes the registers of a request
         check_design(registers, build.fixed)
 
     def put_idxs(self, idxs: ArrayLike, address: int, idx_bytes: int = 4) -> int:
@@ -89,15 +91,16 @@ class Engine:
     def submit(self, request: Request) -> None:
         """Put a request into the engine's queue, when that has room.
 
-        The request's completion is cleared before. ValueError for what the engine does not carry
-        out, before anything is written.
+        The request's completion is cleared before. Several threads may submit. ValueError for what
+        the engine does not carry out, before anything is written.
         """
         check_request(request, self.build)
-        self._wait(lambda: not self.registers.read("queue_full"), "the queue")
-        self.describe(request)
-        self.registers.write(submit=1)
-        if self.registers.read("refused"):
-            raise DeviceError("the engine refused a request, as its queue was full")
+        with self.submitting:
+            self._wait(lambda: not self.registers.read("queue_full"), "the queue")
+            self.describe(request)
+            self.registers.write(submit=1)
+            if self.registers.read("refused"):
+                raise DeviceError("the engine refused a request, as its queue was full")
 
     def describe(self, request: Request) -> None:
         """Clear a request's completion, and write what it asks for: ``submit`` is written next."""

@@ -79,14 +79,19 @@ class Ring:
         """Write requests into the ring as :meth:`submit` does, but do not judge them."""
         left = list(requests)
         while left:
-            self._wait(lambda: self._room() or self.why(), "the wait for room in the ring")
-            if why := self.why():
-                raise RingStopped(why, self.read())
-            room = self._room()
-            now, left = left[:room], left[room:]
-            for request in now:
-                self._put(request)
-            self.engine.registers.write(request_producer=self.written % INDICES)
+            with self.engine.submitting:
+                left = self._write_some(left)
+
+    def _write_some(self, requests: list[Request]) -> list[Request]:
+        """Write as many requests as there comes room for; return the others."""
+        self._wait(lambda: self._room() or self.why(), "the wait for room in the ring")
+        if why := self.why():
+            raise RingStopped(why, self.read())
+        room = self._room()
+        for request in requests[:room]:
+            self._put(request)
+        self.engine.registers.write(request_producer=self.written % INDICES)
+        return requests[room:]
 
     def why(self) -> str:
         """Return why the ring has stopped, or an empty text while it goes on."""
