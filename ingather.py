@@ -36,11 +36,15 @@ def blocking() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """A name of :mod:`gen.api`, which is imported when it is first asked for."""
-    if name not in __all__:
+    """A name of :mod:`gen.api`, or the module torch_loader, imported when it is first asked for."""
+    if name not in (*__all__, "torch_loader"):
         raise AttributeError(f"module 'ingather' has no attribute {name!r}")
     if line := blocking():
         raise ImportError(line)
+    if name == "torch_loader":
+        from gen import torch_loader
+
+        return torch_loader
     from gen import api
 
     return getattr(api, name)

@@ -17,6 +17,7 @@ EXTRAS = {
     "distributed": "sweep",
     "optuna": "sweep",
     "pyarrow": "sweep",
+    "torch": "torch",
 }
 NAMES = {
     "cocotbext.pcie": "cocotbext-pcie",

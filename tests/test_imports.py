@@ -79,7 +79,7 @@ COPIED = [
 ]
 #: folders of gen that run simulations and keep them in the cache, and what copies modules of sim
 MAY_SIMULATE = [f"gen/{name}" for name in ("api.py", "commands", "sweep", "tutorials", "verify")]
-MAY_SIMULATE += ["gen/cli.py", "gen/software"]
+MAY_SIMULATE += ["gen/cli.py", "gen/software", "gen/torch_loader.py"]
 #: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
 MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.switch_side"]
 
@@ -124,7 +124,7 @@ def test_what_tests_share_is_in_no_test_file():
 def test_what_users_get_knows_only_specifications():
     known = [*(folder.replace("/", ".") for folder in COPIED), "sim.p4sgd.run_settings"]
     known.append("sim.surroundings.pcie_host")
-    known += ["numpy", "cocotb", "cocotbext"]
+    known += ["numpy", "cocotb", "cocotbext", "torch"]
     known += [folder.replace("/", ".") for folder in SPECIFICATIONS] + sorted(STANDARD)
     assert [i for folder in COPIED for i in imports_of(folder) if not starts(i[1], *known)] == []
 

@@ -10,6 +10,7 @@ from sim.gather.engine_side import engine_side
 def software(params: GatherEngineParams) -> Software:
     """Return the host software of an engine with ``params``."""
     size = min(CHANNEL_BYTES, 1 << params.address_bits)
+    tables = {"pipeline": ("Pipeline",), "unified_table": ("UnifiedTable",)}
     return Software(
         about="a gather engine",
         **of_side(engine_side(params)),
@@ -17,11 +18,13 @@ def software(params: GatherEngineParams) -> Software:
             "gather.host.gather_engine",
             "gather.host.ring",
             *["gather.host.simulated_engine"] * params.over_pcie,
+            *["gather.host.torch_loader"] * params.to_host,
         ),
         exports={
             "gather_engine": ("Engine", "GatherFailed"),
             "request": ("Completion", "Request", "Table"),
             "ring": ("Ring", "RingStopped"),
+            **(tables if params.to_host else {}),
         },
         reach="vfio",
         interrupts=True,

@@ -193,3 +193,11 @@ def test_another_design_is_refused(card):
     card.say(idx_bits=7)
     with pytest.raises(DeviceError, match="another design: idx_bits is 7, not 32"):
         card.attach()
+
+
+def test_only_a_package_whose_rows_go_to_the_host_has_a_loader():
+    files = software(DESIGN.params_of("tiny", outputs="host")).package_files()
+    torch = [path for path, text in files.items() if "import torch" in text]
+    assert torch == ["gather_engine_host/torch_loader.py"]
+    assert "import UnifiedTable\n" in files["gather_engine_host/__init__.py"]
+    assert not any("unified" in path for path in software(SMALL).package_files())

@@ -15,6 +15,7 @@ FOLDER = CHECKOUT / "gen/tutorials"
 TUTORIALS = {
     "train_sweep_report": ["wrote report.html", "saturations equal the golden model's bit for bit"],
     "add_component": ["stalls=NONE: passed", "3 of 3 cocotb tests failed", "first wrong beat"],
+    "train_graphsage": ["epoch 4: loss", "all rows of 30 mini-batches equal features[vertices]"],
     "add_design": ["tally              a counter of events", "4 points done"],
 }
 
@@ -35,6 +36,8 @@ def test_the_whole_design_is_read_in_minutes():
 
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_runs(name, tmp_path):
+    if name == "train_graphsage":
+        pytest.importorskip("torch", reason="PyTorch is not installed: its tutorial did not run")
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
     environment = clean | {"PYTHONPATH": str(CHECKOUT), "INGATHER_CACHE": str(cache_root())}
     done = subprocess.run(
