@@ -23,6 +23,17 @@ BY_SHARE = {0.025: 9.5e9, 0.1: 20.2e9, 0.15: 23.0e9}
 WARPS = 82 * 48  #: warps of the whole GPU; each has a read under way
 FULL_RATE_READS = 325  #: reads of a line that must be under way for the full rate
 
+FEATURES = {"ogbn-papers100M": 128, "wikipedia": 315, "amazon": 578}  #: of float32, table 4
+SECOND_GPU = (0.21, 0.27)  #: what another GPU gains with DMA
+#: Maps order and GPUs to how many times as fast as with DMA trainings are (4.4.1). The naive kernel
+#: on one GPU is 2 to 17 % slower.
+GAINS = {
+    ("naive", 1): (0.83, 0.98),
+    ("aligned", 1): (1.16, 1.44),
+    ("naive", 2): (1.30, 1.41),
+    ("aligned", 2): (1.65, 1.92),
+}
+
 SMALL_ROWS = (1.5, 1.6)  #: speed-up of training over DMA, two GPUs, small rows
 LARGE_ROWS = 2.7  #: the same with rows of 16 KB, the largest
 SET_UP = 3.16e-6  #: seconds to set up a copy by DMA

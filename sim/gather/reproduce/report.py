@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 
 from sim.gather.rates import Measured, Requested, measure
-from sim.gather.reproduce import alignment, row_size, set_up, threads, under_way
+from sim.gather.reproduce import alignment, row_size, set_up, threads, training_data, under_way
 from sim.gather.reproduce.points import HARDWARE
 from sim.gather.reproduce.requested import FIGURES, GatherRequest
 from sim.gather.reproduce.runs import measure as measure_engines
@@ -16,6 +16,7 @@ from sim.reproduce.report import Progress, Report, figures_of, points_of
 OF_RATES = {
     "alignment": (alignment.points, alignment.figure),
     "under-way": (under_way.points, under_way.figure),
+    "training-data": (training_data.points, training_data.figure),
     "set-up": (set_up.points, set_up.figure),
 }
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sim.harness.workload import Workload, setting
 
 #: Lists the figures, in the order of the paper.
-FIGURES = ("alignment", "threads", "under-way", "row-size", "set-up")
+FIGURES = ("alignment", "threads", "under-way", "training-data", "row-size", "set-up")
 
 
 @dataclass(frozen=True, kw_only=True)
