@@ -24,6 +24,7 @@ USES = {
     "plots": "draws pictures of train, spmm and reproduce",
     "route": "places and routes components on an ECP5",
     "sweep": "measures many points",
+    "torch": "loads mini-batches through a gather engine",
     "verify": "plays the host behind PCI Express, of gather",
 }
 
