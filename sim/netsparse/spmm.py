@@ -26,11 +26,12 @@ from sim.netsparse.gather_job import PROGRESS_FILE, GatherResult
 from sim.netsparse.golden.gather import Words, local_product, sddmm, spmm, spmv, words
 from sim.netsparse.kernel import Kernel
 from sim.netsparse.model.run import model_gather
+from sim.netsparse.partitioning import arranged
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import host_memory, snic_memory
 from sim.workloads.matrices import FAMILIES, load_matrix, with_integer_values
-from sim.workloads.partition import Ints, Partition, batches, dealt
+from sim.workloads.partition import Ints, batches, dealt
 
 LARGEST_NUMBER = 99  #: largest number in a property, and its negative
 LEAST_TIMEOUT = 2_000_000
@@ -61,20 +62,21 @@ class SpmmRun:
     """
 
     def __init__(self, matrix: csr_array, params: SnicParams, requested: SpmmWorkload) -> None:
-        self.matrix = matrix
         self.params = params
         self.requested = requested
         nodes = requested.nodes
         requested.check_hardware(params)
         self.clients, self.servers = requested.units_of(params)
-        self.partition = Partition.blocks(matrix.indptr.size - 1, nodes)
-        rows = self.partition.count
+        self.matrix, self.partition = matrix, partition = arranged(
+            matrix, nodes, requested.partition, requested.seed
+        )
+        rows = partition.count
         check_rows(rows, params)
         check_fits(rows * requested.property_bytes, params)
         self.gather = Gather(
-            partition=self.partition,
+            partition=partition,
             properties=self.properties(),
-            idxs=[self.dealt(stream) for stream in self.partition.idx_streams(matrix)],
+            idxs=[self.dealt(stream) for stream in partition.idx_streams(self.matrix)],
             servers=self.servers,
             idx_bytes=4 if rows <= 1 << 32 else 8,
             watchdog=requested.watchdog,

@@ -17,6 +17,7 @@ from sim.netsparse.kernel import Kernel
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError
 from sim.netsparse.network_figures import NETWORK_FIGURES
+from sim.netsparse.partition_names import PARTITIONS
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
@@ -103,8 +104,9 @@ class SpmmSession(Session):
 
     @classmethod
     def files(cls, requested: SpmmWorkload) -> Sequence[Path]:
-        """Return the matrix, if it is a file."""
-        return [Path(requested.matrix)]
+        """Return the matrix and the partition, if they are files."""
+        named = [requested.partition] if requested.partition not in PARTITIONS else []
+        return [Path(name) for name in (requested.matrix, *named)]
 
     @classmethod
     def needs(cls, requested: SpmmWorkload) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
 from sim.netsparse.kernel import Kernel
+from sim.netsparse.partition_names import BLOCKS
 from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.limits import MAX_NODES, MODEL_NODES, MODEL_RACKS
 from sim.netsparse.topology_names import LEAF_SPINE
@@ -50,6 +51,13 @@ class SpmmWorkload(Workload):
         f" {MAX_NODES} in a simulation, more on the model.",
         least=2,
         most=MODEL_NODES,
+    )
+    partition: str = setting(
+        BLOCKS,
+        "Give each node a block of as many rows (blocks), rows of which few nonzeros name rows of"
+        " others (metis), rows that need few rows of others (hypergraph), or those that a file"
+        " says, with the node of each row (.npy, or text with one a line).",
+        metavar="blocks|metis|hypergraph|PATH",
     )
     racks: int = setting(
         1,

@@ -35,6 +35,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES, PropertyCacheParams
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.netsparse.partition_names import BLOCKS
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spine_choice import SpineChoice
@@ -167,6 +168,7 @@ class Point:
     batch: int | None = None  #: idxs of a request for the paper's matrix, if not its default
     delay: int | None = None  #: DelayCycles of a SNIC, and by it a switch's, as the paper counts
     spine_choice: SpineChoice = SpineChoice.HOME
+    partition: str = BLOCKS  #: how rows are divided among nodes, as of a workload
     topology: str = LEAF_SPINE  #: how the racks are joined, as of a workload
     cache_bytes: int | None = None  #: cache of a switch for the paper's matrix; 0: none
 
@@ -280,6 +282,7 @@ class Point:
             spines=cluster.spines,
             spine_choice=self.spine_choice,
             topology=self.topology,
+            partition=self.partition,
             switch=self.switch,
             property_bytes=self.property_bytes,
             clients=self.clients,

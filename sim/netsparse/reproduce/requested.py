@@ -22,6 +22,7 @@ FIGURES = (
     "delay-cycles",
     "cache-size",
     "balance",
+    "partitions",
     "cpus",
     "topology",
     "calibration",

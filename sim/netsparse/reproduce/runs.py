@@ -10,6 +10,7 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import CLASSES
@@ -19,7 +20,7 @@ from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_report import NodeFigures
 from sim.netsparse.spmm_session import SpmmSession
-from sim.workloads.partition import dealt
+from sim.workloads.partition import Partition, dealt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ def measured(point: Point) -> Outcome:
         figures=dict(result.figures),
         tail=report.nodes[tail],
         tail_node=tail,
-        tail_useful=useful(point.subject, tail),
+        tail_useful=useful(session.product.matrix, session.product.partition, tail),
         tail_hit_rate=tor.hit_rate or 0.0,
         busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
         busiest_link=topology.link_name(link),
@@ -140,10 +141,9 @@ def measured(point: Point) -> Outcome:
     )
 
 
-def useful(subject: Subject, node: int) -> int:
+def useful(matrix: csr_array, partition: Partition, node: int) -> int:
     """Return the number of different remote idxs of a node: the least number of PRs."""
-    partition = subject.partition
-    idxs = partition.idx_stream(subject.matrix, node)
+    idxs = partition.idx_stream(matrix, node)
     return np.unique(idxs[~partition.is_local(idxs, node)]).size
 
 

@@ -1,9 +1,6 @@
 """Makes the default plan: blocks of destinations, each with all edges into them."""
 
-import os
-from functools import cache
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,14 +8,13 @@ from numpy.typing import NDArray
 
 from gen.base.errors import UserError
 from sim.switchgnn.planning.cut import CutGraph
-from sim.switchgnn.planning.metis import metis, moved_to_room
 from sim.switchgnn.planning.plan import Plan
 from sim.switchgnn.planning.saved import refuse, starts
+from sim.workloads.hypergraphs import parts_of
+from sim.workloads.metis import metis, moved_to_room
 
 PARTITIONERS = ("metis", "mtkahypar")
 Ints = NDArray[Any]
-
-SLACK = 0.03  #: share of a part's size over the mean that Mt-KaHyPar may use if there is room
 
 
 def destination_plan(
@@ -67,24 +63,6 @@ def _by_hypergraph(
     cut: CutGraph, target: Ints, targets: int, parts: int, most: int, seed: int
 ) -> Ints:
     """Divide the targets by Mt-KaHyPar, which counts what is sent: a net for each source."""
-    mtkahypar, library = _mtkahypar()
     first = starts(np.bincount(cut.sources, minlength=cut.n))
     nets = [target[low:high].tolist() for low, high in pairwise(first.tolist()) if high - low > 1]
-    mtkahypar.set_seed(seed)
-    context = library.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
-    context.set_partitioning_parameters(parts, SLACK, mtkahypar.Objective.KM1)
-    context.set_individual_target_block_weights([most] * parts)
-    context.logging = False
-    hypergraph = library.create_hypergraph(context, targets, len(nets), nets)
-    return np.asarray(hypergraph.partition(context).get_partition(), np.int32)
-
-
-@cache
-def _mtkahypar() -> tuple[ModuleType, Any]:
-    """Return the module, and its library, which a process starts once."""
-    try:
-        import mtkahypar
-    except ImportError:
-        text = "the partitioner mtkahypar is not there: pip install 'ingather[hypergraphs]'"
-        raise UserError(text) from None
-    return mtkahypar, mtkahypar.initialize(os.cpu_count() or 1)
+    return parts_of(nets, targets, parts, seed, most=most)

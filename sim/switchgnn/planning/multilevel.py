@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.switchgnn.planning.cut import CutGraph
-from sim.switchgnn.planning.metis import parts_within
 from sim.switchgnn.planning.plan import Plan
 from sim.switchgnn.planning.saved import refuse
+from sim.workloads.metis import parts_within
 
 Ints = NDArray[np.int64]
 

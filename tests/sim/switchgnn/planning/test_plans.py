@@ -9,10 +9,10 @@ from gen.base.errors import UserError
 from sim.switchgnn.evaluation.frames import FrameSizes, traffic_of
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
-from sim.switchgnn.planning.metis import moved_to_room, parts_within
 from sim.switchgnn.planning.multilevel import first_fit_decreasing, multilevel_plan
 from sim.switchgnn.planning.plan import Plan, aggregators_in
 from sim.switchgnn.planning.senders import senders_of
+from sim.workloads.metis import moved_to_room, parts_within
 from tests.sim.switchgnn.cases import cut_of, directed, ring, star
 
 needs_mtkahypar = pytest.mark.skipif(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.base.errors import UserError
+from sim.workloads.files import InputError
 
 SEEDS = 1 << 31  #: METIS' integers
 MAX_TRIES = 8  #: most attempts with more parts, before vertices of too large ones are moved
@@ -20,7 +20,7 @@ def _pymetis() -> ModuleType:
     try:
         import pymetis
     except ImportError:
-        raise UserError("a partition needs pymetis: pip install 'ingather[graphs]'") from None
+        raise InputError("a partition needs pymetis: pip install 'ingather[graphs]'") from None
     return pymetis
 
 
@@ -38,10 +38,10 @@ def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) 
 
     The size of a part is the sum of its vertices' ``weights``, by default one each. METIS cuts
     few edges, by recursive bisection up to 8 parts and k-way above; the same seed gives the same
-    parts. UserError for a seed that METIS cannot take, and without pymetis.
+    parts. InputError for a seed that METIS cannot take, and without pymetis.
     """
     if not 0 <= seed < SEEDS:
-        raise UserError(f"the seed of a partition is 0 to {SEEDS - 1}, not {seed}")
+        raise InputError(f"the seed of a partition is 0 to {SEEDS - 1}, not {seed}")
     count = graph.indptr.size - 1
     if parts <= 1 or not count:
         return np.zeros(count, np.int32)

@@ -1,0 +1,57 @@
+"""Divides the rows of a matrix among nodes: in blocks, by a partitioner, or as a file says."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from sim.netsparse.partition_names import BLOCKS, HYPERGRAPH, METIS
+from sim.workloads.files import InputError
+from sim.workloads.hypergraphs import parts_of
+from sim.workloads.metis import metis, undirected
+from sim.workloads.owners import Names, check_range, read_owners, whole_owners
+from sim.workloads.partition import Partition
+
+NAMES = Names("row", "rows", "node")
+
+
+def arranged(matrix: csr_array, nodes: int, how: str, seed: int) -> tuple[csr_array, Partition]:
+    """Return the matrix with the rows of each node behind each other, and the partition.
+
+    Columns, which name rows of the dense matrix, are in the same order. METIS takes a nonzero as an
+    edge, and cuts few. By ``hypergraph``, Mt-KaHyPar lets few nodes need each row of the dense
+    matrix beside the one that has it, which is the least number of PRs. Both give nodes nearly the
+    same nonzeros. Another ``how`` is a file with the node of each row (.npy, or text with a number
+    a line). InputError for one that is damaged or does not fit, and without the partitioner.
+    """
+    rows = matrix.indptr.size - 1
+    if how == BLOCKS:
+        return matrix, Partition.blocks(rows, nodes)
+    weights = np.diff(matrix.indptr).astype(np.int32) + 1
+    if how == METIS:
+        owner = metis(undirected(matrix), nodes, seed, weights)
+    elif how == HYPERGRAPH:
+        owner = parts_of(nets_of(matrix), rows, nodes, seed, weights=weights.tolist())
+    else:
+        provided = read_owners(Path(how))
+        try:
+            owner = whole_owners(provided, rows, NAMES)
+            check_range(owner, nodes, NAMES)
+        except InputError as error:
+            raise InputError(f"{how}: {error}") from None
+    order = np.argsort(owner, kind="stable")
+    result = csr_array(matrix[order][:, order])
+    result.sort_indices()
+    counts = np.bincount(owner, minlength=nodes)
+    return result, Partition((0, *np.cumsum(counts).tolist()))
+
+
+def nets_of(matrix: csr_array) -> list[list[int]]:
+    """Return for each column the rows that need it, with the one that has it, if it is needed."""
+    columns = csc_array(matrix)
+    columns.sort_indices()
+    return [
+        [column, *(row for row in rows.tolist() if row != column)]
+        for column, rows in enumerate(np.split(columns.indices, columns.indptr[1:-1]))
+        if rows.size
+    ]
