@@ -51,7 +51,9 @@ def metis_workers(adjacency: csr_array, workers: int, seed: int = 1) -> WorkerPa
         not 2 <= workers <= vertices,
         f"{vertices} vertices have 2 to {vertices} workers, not {workers}",
     )
-    return WorkerPartition(workers=workers, owner=metis(undirected(adjacency), workers, seed))
+    with as_user_error():
+        owner = metis(undirected(adjacency), workers, seed)
+    return WorkerPartition(workers=workers, owner=owner)
 
 
 def provided_workers(owner: ArrayLike, vertices: int, workers: int) -> WorkerPartition:
