@@ -9,20 +9,20 @@ from sim.netsparse.reproduce import (
     balance,
     calibration,
     end_to_end,
-    partitions,
     queues,
     speed_up,
-    spines,
     tail_node,
     tail_node_rtl,
-    topology,
 )
 from sim.netsparse.reproduce.measuring import measure
+from sim.netsparse.reproduce.partitions import PARTITIONED
 from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.requested import FIGURES, LONG, NetSparseRequest
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
+from sim.netsparse.reproduce.spines import SPINES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
+from sim.netsparse.reproduce.topology import TOPOLOGY
 from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
@@ -37,10 +37,8 @@ OF_RUNS = {
     "cpus": (end_to_end.points, end_to_end.cpus),
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
-    "spines": (spines.points, spines.figure),
+    **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, TOPOLOGY)},
     "balance": (balance.points, balance.figure),
-    "partitions": (partitions.points, partitions.figure),
-    "topology": (topology.points, topology.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},
     "calibration": (calibration.points, calibration.figure),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.netsparse.reproduce import partitions
+from sim.netsparse.reproduce.partitions import PARTITIONED
 from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 
 
@@ -18,12 +18,12 @@ from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 )
 def test_claims_hold_or_fail(speed_up, prs, fails):
     result = {}
-    for own in partitions.runs(FEW).values():
+    for own in PARTITIONED.runs(FEW).values():
         for way, point in own.items():
             is_better = way == "hypergraph"
             run = outcome(point, Order(speed_up=speed_up if is_better else 50))
             count = run.figures["unit_prs"] * (prs if is_better else 1)
             result[point] = replace(run, figures={**run.figures, "unit_prs": count})
-    assert [*result] == partitions.points(FEW, quick=False)
-    reported = broken(partitions.figure(FEW, False, result).claims)
+    assert [*result] == PARTITIONED.points(FEW, quick=False)
+    reported = broken(PARTITIONED.figure(FEW, False, result).claims)
     assert [text[: len(start)] for text, start in zip(reported, fails, strict=True)] == fails

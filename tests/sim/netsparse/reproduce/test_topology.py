@@ -2,19 +2,19 @@
 
 import pytest
 
-from sim.netsparse.reproduce import topology
+from sim.netsparse.reproduce.topology import TOPOLOGY
 from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 
 
 def claims(**shares):
     """Return the claims if matrices have these shares of their speed-ups on another topology."""
     result = {}
-    for family, own in topology.runs(FEW).items():
+    for family, own in TOPOLOGY.runs(FEW).items():
         for name, point in own.items():
             share = shares.get(f"{family}_{name}".replace("-", "_"), 1.0)
             result[point] = outcome(point, Order(speed_up=20.0 * share))
-    assert [*result] == topology.points(FEW, quick=False)
-    return topology.figure(FEW, False, result).claims
+    assert [*result] == TOPOLOGY.points(FEW, quick=False)
+    return TOPOLOGY.figure(FEW, False, result).claims
 
 
 @pytest.mark.parametrize(
