@@ -1,17 +1,21 @@
 """Generates web crawls: the families of uk-2002 and arabic-2005."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sim.workloads.matrix_families.pattern import Ints, assembled, check_at_least, ranges
+from sim.workloads.matrix_families.pattern import (
+    Ints,
+    assembled,
+    check_at_least,
+    check_shares,
+    ranges,
+)
 
 ROWS_OF_NODE = 1562.5
-NEIGHBOURS = 20 / ROWS_OF_NODE  #: near hosts on either side, for each row of a block
-HUBS = 64 / ROWS_OF_NODE  #: of a neighbourhood, likewise
-HUB_NODES = 8  #: blocks that share their hubs
+HUB_NODES = 8  #: blocks of a neighbourhood, which share portals and hubs
 INDEX_POWER = 3  #: in-host links go to page size * u**3
 
 
@@ -27,54 +31,85 @@ class Crawl:
     distance: float  #: mean of that distance
     template: float  #: mean number of a host's partners, whose pages its template names
     taken: float  #: share of the template's links that each page has
-    near_host: float  #: share of foreign links to one of the next hosts
-    hub: float  #: share of foreign links to a hub
+    portal: float  #: share of foreign links to a portal, a host of the neighbourhood
+    hub: float  #: share of foreign links to a hub, a host anywhere
+    portals: float  #: of a neighbourhood, for the root of the pages of a block
+    hubs: float  #: likewise
+    known: float  #: pages of a portal or hub that others link to, likewise
     zipf: float  #: exponent of the hosts' popularity, for the remaining ones
-    deep: float  #: links of a page to any page of its host's partners, in the mean
+    deep: float  #: links of a page to pages of its host's partners, in the mean
+    directory: float  #: this many times the mean's deep links make a host a directory
     uneven_template: bool  #: whether templates also name further pages of a partner
 
 
 UK = Crawl(
-    alpha=2.2, mean=144, cap=78, degree=19.7, near=0.3, distance=4, template=4, taken=0.175,
-    near_host=0.3, hub=0.6, zipf=0.8, deep=0.135, uneven_template=False,
+    alpha=1.93, mean=144, cap=78, degree=19.1, near=0.3, distance=4, template=4.05, taken=0.143,
+    portal=0.53, hub=0.42, portals=0.31, hubs=0.57, known=0.47, zipf=0.8, deep=0.21,
+    directory=12, uneven_template=False,
 )  # fmt: skip
 ARABIC = Crawl(
-    alpha=1.6, mean=92, cap=85, degree=62, near=0.95, distance=7, template=2.8, taken=0.98,
-    near_host=0.6, hub=0.3, zipf=1.2, deep=0.085, uneven_template=True,
+    alpha=1.6, mean=92, cap=85, degree=59, near=0.95, distance=7, template=2.05, taken=0.98,
+    portal=0.68, hub=0.27, portals=0.093, hubs=0.174, known=0.73, zipf=1.2, deep=0.118,
+    directory=24, uneven_template=True,
 )  # fmt: skip
 
 
-def uk(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
+def uk(
+    *,
+    nodes: int = 128,
+    rows: int | None = None,
+    portal: float = UK.portal,
+    hub: float = UK.hub,
+    known: float = UK.known,
+    seed: int = 1,
+) -> csr_array:
     """Generate a crawl like uk-2002 (Table 6): ``rows`` (default: 1,562 a node) pages in URL order.
 
     Hosts are contiguous, with Pareto sizes. A page links within its host to pages close by and to
-    index pages (size * u**3). A host has partners, in the mean 4: hubs that eight blocks share (a
-    reuse within the rack), some of the next hosts on either side, or hosts by Zipf's law. Its
-    template has a link to a page of each, which a sixth of its pages have; and its pages have deep
-    links to any page of its partners, on some hosts many times as many as on others (Pareto), so
-    that nodes differ in what they want. No host is cut by the end
-    of a block: in the real crawl blocks are a thousand times as large as hosts, here a cut one
+    index pages (size * u**3). A host has partners, in the mean 4: with probability ``portal`` a
+    portal, one of some hosts of its neighbourhood of eight blocks; with probability ``hub`` a hub,
+    one of some hosts anywhere that the neighbourhood has in common; else any host, by Zipf's law.
+    Links go to ``known`` pages, times the root of a block's pages, of a portal or hub, and to any
+    page of other hosts. So nodes of a rack want the same pages, as section 3 says.
+
+    A host's template has a link to a page of each partner, which a seventh of its pages have; and
+    its pages have deep links to its partners' pages, on some hosts many times as many as on others
+    (Pareto), so that nodes differ in what they want. Hosts with most of them are directories,
+    whose deep links go to hosts as partners are drawn, a new one for each. No host is cut by the
+    end of a block: in the real crawl blocks are a thousand times as large as hosts, here a cut one
     would weigh a hundred times what it does there.
     """
-    return _crawled(UK, nodes, rows, seed)
+    crawl = replace(UK, portal=portal, hub=hub, known=known)
+    return _crawled(crawl, nodes, rows, seed)
 
 
-def arabic(*, nodes: int = 128, rows: int | None = None, seed: int = 1) -> csr_array:
+def arabic(
+    *,
+    nodes: int = 128,
+    rows: int | None = None,
+    portal: float = ARABIC.portal,
+    hub: float = ARABIC.hub,
+    known: float = ARABIC.known,
+    seed: int = 1,
+) -> csr_array:
     """Generate a crawl like arabic-2005 (Table 6): as ``uk``, with all of a template on most pages.
 
     Its pages have more links, mostly to pages close by. Some hosts' templates name many more pages
     of their partners than others', by the same Pareto law, which brings Table 4 to the paper's.
     """
-    return _crawled(ARABIC, nodes, rows, seed)
+    crawl = replace(ARABIC, portal=portal, hub=hub, known=known)
+    return _crawled(crawl, nodes, rows, seed)
 
 
 def _crawled(crawl: Crawl, nodes: int, rows: int | None, seed: int) -> csr_array:
     count = round(nodes * ROWS_OF_NODE) if rows is None else rows
     check_at_least(1, nodes=nodes, rows=count)
-    check_at_least(0, seed=seed)
+    check_at_least(0, known=crawl.known, seed=seed)
+    check_shares(portal=crawl.portal, hub=crawl.hub)
+    check_shares(**{"portal + hub": crawl.portal + crawl.hub})
     rng = np.random.default_rng(seed)
     web = _Web(crawl, count, nodes, rng)
-    links = [web.in_host(), *web.foreign()]
+    links = [*web.foreign(), web.in_host()]
     pages, targets = (np.concatenate(ends) for ends in zip(*links, strict=True))
     return assembled(pages, targets, count, seed=seed)
 
@@ -86,11 +121,13 @@ class _Web:
         self.starts = np.cumsum(self.sizes) - self.sizes
         self.pages = np.arange(count)
         self.host = np.repeat(np.arange(self.sizes.size), self.sizes)
-        # Hubs of each neighbourhood, and hosts by popularity.
+        # Portals and hubs of each neighbourhood, pages that each host shows, hosts by popularity.
         self.neighbourhood = self.pages * math.ceil(nodes / HUB_NODES) // count
-        hubs = max(1, round(HUBS * count / nodes))
-        self.hubs = rng.integers(self.sizes.size, size=(math.ceil(nodes / HUB_NODES), hubs))
-        self.neighbours = max(1, round(NEIGHBOURS * count / nodes))
+        root = math.sqrt(count / nodes)
+        self.portals, self.hubs = self._shared_hosts(count, math.ceil(nodes / HUB_NODES), root)
+        self.known = self.sizes.copy()
+        for shared in (self.portals, self.hubs):
+            self.known[shared] = np.minimum(self.sizes[shared], _some(crawl.known * root))
         weights = np.arange(1, self.sizes.size + 1) ** -crawl.zipf
         self.popularity = np.cumsum(weights) / weights.sum()
         self.by_popularity = rng.permutation(self.sizes.size)
@@ -108,6 +145,14 @@ class _Web:
         ends = np.cumsum(np.tile(sizes, 1 + count // int(sizes.sum())))
         blocks = np.minimum(np.arange(1, nodes + 1) * math.ceil(count / nodes), count)
         return np.diff(np.union1d(ends[ends < count], blocks), prepend=0)
+
+    def _shared_hosts(self, count: int, places: int, root: float) -> tuple[Ints, Ints]:
+        """Draw portals and hubs of each neighbourhood, large hosts more often than small ones."""
+        first = np.arange(places)[:, None] * count // places
+        last = np.maximum((np.arange(places)[:, None] + 1) * count // places, first + 1)
+        portals = self.rng.integers(first, last, (places, _some(self.crawl.portals * root)))
+        hubs = self.rng.integers(count, size=(places, _some(self.crawl.hubs * root)))
+        return self.host[portals], self.host[hubs]
 
     def in_host(self) -> tuple[Ints, Ints]:
         """Draw links to pages close by and to the first pages of the host, its index."""
@@ -135,7 +180,7 @@ class _Web:
         """Replace one page of a partner by several pages, or by none."""
         copies = self.rng.poisson(eager[hosts])
         partners = np.repeat(self.host[targets], copies)
-        pages = self.starts[partners] + _power(self.rng, self.sizes[partners])
+        pages = self._known(partners)
         some = copies > 0
         pages[(np.cumsum(copies) - copies)[some]] = targets[some]
         return np.repeat(hosts, copies), pages
@@ -148,27 +193,36 @@ class _Web:
         return pages[taken], np.repeat(targets, sizes)[taken]
 
     def _deep(self, lengths: Ints, targets: Ints, eager: np.ndarray) -> tuple[Ints, Ints]:
-        """Draw links of single pages to any page of one of their host's partners."""
+        """Draw links of single pages to pages of their hosts' partners, or of any host."""
         rng = self.rng
         of_page = self.crawl.deep * eager * (lengths > 0)
         pages = np.repeat(self.pages, rng.poisson(of_page[self.host]))
         hosts = self.host[pages]
         first = np.cumsum(lengths) - lengths
         partners = self.host[targets[first[hosts] + rng.integers(lengths[hosts])]]
-        return pages, self.starts[partners] + rng.integers(self.sizes[partners])
+        own = eager[hosts] < self.crawl.directory
+        return pages, np.where(own, self._known(partners), self._foreign(hosts))
 
     def _foreign(self, owners: Ints) -> Ints:
-        """Draw a foreign page for each of these hosts: a hub's front page, or one of an index."""
+        """Draw a foreign page for each of these hosts: of a portal, a hub or a popular host."""
         rng, crawl, hosts = self.rng, self.crawl, self.sizes.size
-        steps = rng.integers(1, self.neighbours + 1, owners.size)
-        near = (owners + steps * rng.choice([-1, 1], owners.size)) % hosts
-        places = rng.integers(self.hubs.shape[1], size=owners.size)
-        hub = self.hubs[self.neighbourhood[self.starts[owners]], places]
+        place = self.neighbourhood[self.starts[owners]]
+        portal, hub = (
+            each[place, rng.integers(each.shape[1], size=owners.size)]
+            for each in (self.portals, self.hubs)
+        )
         rank = np.searchsorted(self.popularity, rng.random(owners.size)).clip(max=hosts - 1)
         kind = rng.random(owners.size)
-        is_near, is_hub = kind < crawl.near_host, kind >= 1 - crawl.hub
-        chosen = np.select([is_near, is_hub], [near, hub], self.by_popularity[rank])
-        return self.starts[chosen] + np.where(is_hub, 0, _power(rng, self.sizes[chosen]))
+        is_portal, is_hub = kind < crawl.portal, kind >= 1 - crawl.hub
+        return self._known(np.select([is_portal, is_hub], [portal, hub], self.by_popularity[rank]))
+
+    def _known(self, hosts: Ints) -> Ints:
+        """Draw one of the pages of each of these hosts that others link to."""
+        return self.starts[hosts] + self.rng.integers(self.known[hosts])
+
+
+def _some(number: float) -> int:
+    return max(1, round(number))
 
 
 def _power(rng: np.random.Generator, sizes: Ints) -> Ints:

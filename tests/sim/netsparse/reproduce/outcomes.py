@@ -29,10 +29,11 @@ def outcome(point, required=None):
     """Return an outcome of ``point`` with the figures that are ``required``."""
     required = required or Order()
     su, sa = software(point.subject, point.property_bytes)
+    node = int(sa.prs.sum(axis=1).argmax())  # a small matrix has nodes without any
     line = point.cluster.line_bytes
     cycles = su.cycles(line) / required.speed_up
     received = su.received / required.traffic
-    prs = sa.prs[0].sum() / required.prs_sa
+    prs = sa.prs[node].sum() / required.prs_sa
     responses = required.goodput * cycles * line / point.property_bytes
     unit = {
         "prs": prs,
@@ -58,8 +59,8 @@ def outcome(point, required=None):
     return Outcome(
         figures=figures,
         tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}, 0),  # pyright: ignore
-        tail_node=0,
-        tail_useful=useful(point.subject.matrix, point.subject.partition, 0),
+        tail_node=node,
+        tail_useful=useful(point.subject.matrix, point.subject.partition, node),
         tail_hit_rate=required.hit_rate,
         busiest_client=100,
         busiest_link="node 0 -> ToR 0",

@@ -76,6 +76,34 @@ def test_shape_of_the_paper():
         assert shape.nonzeros * shape.remote / shape.useful - 1 == pytest.approx(matrix.sa)
 
 
+def test_most_that_is_shared_by_chance(tmp_path):
+    """Three of four nonzeros are remote; two columns have one each, and one has two."""
+    path = tmp_path / "three.mtx"
+    lines = [
+        "%%MatrixMarket matrix coordinate pattern general",
+        "3 3 4",
+        "1 1",
+        "2 1",
+        "3 2",
+        "2 3",
+    ]
+    path.write_text("\n".join([*lines, ""]))
+    subject = Subject(family="europe", text=str(path), nodes=3)
+    assert structure.shared_by_chance(subject) == pytest.approx((0 + 0 + 2 * 0.75) / 4)
+
+
+def test_roads_share_no_more_than_by_chance():
+    europe = FEW[1]
+    assert 0 < europe.redundancy.share_shared < structure.shared_by_chance(europe) < 0.2
+
+
+def test_the_mean_of_prs_weighs_matrices_by_the_papers():
+    shares = dict.fromkeys(paper.MATRICES, 0.0) | {"stokes": 1.0}
+    useful = {name: each.rows / (each.su + 1) for name, each in paper.MATRICES.items()}
+    expected = useful["stokes"] / sum(useful.values())
+    assert structure.mean_of_prs(FEW, shares) == pytest.approx(expected)
+
+
 def test_runs_to_one_owner(tmp_path):
     """Of three nodes, node 0 asks 1, 1, 2 in a row, then 1, 2: five nonzeros make four runs."""
     path = tmp_path / "six.mtx"
