@@ -69,7 +69,7 @@ def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
 
 def test_engines_share_the_host(tmp_path):
     """Each has its part of the idxs, and memory slower than their links is shared evenly."""
-    two = replace(REQUESTED, engines=2, idx_bytes=8)
+    two = replace(REQUESTED, batch=4, engines=2, idx_bytes=8)
     simulator = GatherSession.build(GatherSession.hardware(PARAMS, two))
     free = GatherSession(PARAMS, two).run(simulator, tmp_path / "free")
     slow = GatherSession(PARAMS, replace(two, memory_gigabytes=1))

@@ -46,11 +46,11 @@ def test_a_real_file_stands_in_the_place_of_a_family(command, tmp_path):
 
 
 def test_the_page_has_matrices_of_the_papers_size():
-    found = {
+    counts_of = {
         name: [int(each.replace(",", "")) for each in counts]
         for name, *counts in ROW.findall(PAGE.read_text())
     }
-    assert set(found) == set(paper.MATRICES)
-    for name, (rows, nonzeros) in found.items():
+    assert set(counts_of) == set(paper.MATRICES)
+    for name, (rows, nonzeros) in counts_of.items():
         assert rows == pytest.approx(paper.MATRICES[name].rows, rel=0.05)
         assert nonzeros == pytest.approx(paper.MATRICES[name].nonzeros, rel=0.005)
