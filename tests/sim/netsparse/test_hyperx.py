@@ -57,7 +57,7 @@ HUNTS = {
     "neither": {"cache": False, "concatenate": False},
     "bursts": {"burst": True, "batch": 250},
     "hits": {"burst": True, "rows": 32, "property_bytes": 16},
-    "long": {"idxs": 50_000},
+    "long": {"idxs": 60_000},
 }
 
 
