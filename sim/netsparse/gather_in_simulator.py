@@ -31,7 +31,6 @@ from sim.netsparse.host.switch.routing import check_routes
 from sim.netsparse.snic_program import SnicProgram
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS
 from sim.netsparse.surroundings.network import NetworkParams
 from sim.netsparse.surroundings.node import ACCESSES
@@ -40,6 +39,7 @@ from sim.netsparse.switch_side import switch_side
 from sim.netsparse.topology import Members
 from sim.surroundings.exchange import Barrier
 from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
+from sim.surroundings.side_port import SidePort
 
 PROGRESS_CYCLES = 1024
 COUNT_CYCLES = 4  #: cycles until an access is counted
@@ -60,7 +60,7 @@ async def gather(dut: Any) -> None:
     topology = params.network.topology
     barrier = Barrier(job.link.get("latency", 0), topology.distance)
     surround(dut, params, job, members)
-    memories = [HostMemory(dut, params.host, k) for k, _ in enumerate(members.nodes)]
+    memories = [SidePort(dut, params.host, k) for k, _ in enumerate(members.nodes)]
     await start(dut)
     hosts = Hosts(dut, params, job, memories, members)
     await hosts.open()
@@ -136,7 +136,7 @@ class Hosts:
         dut: Any,
         params: ClusterParams,
         job: GatherJob,
-        memories: Sequence[HostMemory],
+        memories: Sequence[SidePort],
         members: Members,
     ) -> None:
         self.dut, self.network, self.job, self.members = dut, params.network, job, members

@@ -15,11 +15,12 @@ from sim.harness.host_program import HostProgram
 from sim.harness.session import RunFailed
 from sim.network_switch.step.params import RING_PLACES, ROOM_BITS, WorkersParams
 from sim.network_switch.step.register_path import RegisterPath
+from sim.surroundings.side_port import SidePort
 from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.golden.worker_rule import WorkerSetup
 from sim.switchgnn.host.turns import Layout
 from sim.switchgnn.job import PlannedJob
-from sim.switchgnn.network.endpoint_rams import EndpointRams, Rams
+from sim.switchgnn.network.endpoint_rams import EndpointRams
 
 LANE_BYTES = 2
 ALIGNMENT = 64
@@ -47,7 +48,7 @@ class GatheringWorker(EndpointProgram):
             regions=params.regions,
         )
         self.number, self.regions = number, params.regions
-        self.host = Rams(dut, number, ("host",), params.host.access, 1 << ROOM_BITS)
+        self.host = SidePort(dut, params.host, number, "host")
         side = engine_side(params.gather)
         self.engine = HostProgram(dut, RegisterPath(dut, number), side, self.host)
         self.setup: WorkerSetup | None = None
@@ -87,8 +88,8 @@ class GatheringWorker(EndpointProgram):
             )
             self.requests.append(request)
             end = request.idx_address + numbers.nbytes
-            if end > self.host.room:
-                raise RunFailed(f"{end:,} bytes do not fit host memory of {self.host.room:,}")
+            if end > 1 << ROOM_BITS:
+                raise RunFailed(f"{end:,} bytes do not fit host memory of {1 << ROOM_BITS:,}")
             if numbers.size:
                 await self.host.write_memory(request.idx_address, numbers.tobytes())
                 stale = bytes([STALE]) * (numbers.size * row_bytes)

@@ -12,9 +12,9 @@ from gen.guides.netsparse_snic import guide, values
 from sim.harness.register_driver import quiet
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.node import DRAM, HOST, Node, host_memory
 from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.side_port import SidePort
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.guides.bench import RegisterHost
 
@@ -54,7 +54,7 @@ class Host(RegisterHost):
         self.dut, self.registers = dut, independent.Registers(text)
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         quiet(dut, "s_axil")
-        self.memory = HostMemory(dut, host_memory(PARAMS))
+        self.memory = SidePort(dut, host_memory(PARAMS))
         self.sent = {"reads": [], "responses": []}
         for kind in self.sent:
             cocotb.start_soon(self.watch(kind))

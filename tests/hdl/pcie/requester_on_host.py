@@ -11,9 +11,9 @@ from hdl.pcie.function_reset import FunctionReset
 from hdl.pcie.requester import Requester, RequesterParams
 from sim.harness.bench import Bench
 from sim.harness.streams import cycle, never
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
+from sim.surroundings.side_port import SidePort
 from tests.hdl.pcie.rq_monitor import beats_of
 
 RESET = ("function", "late")
@@ -109,7 +109,7 @@ class Card(Bench):
         limits = {"read": 2, "payload": 1}
         super().__init__(dut, (never, stall), function_master=1, limits=limits)
         self.reads = self.params.requester.reads
-        self.memory = HostMemory(dut, self.params.host)
+        self.memory = SidePort(dut, self.params.host)
         self.choose(**settings)
         self.requested = []  # (address, size)
 

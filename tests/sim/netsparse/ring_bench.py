@@ -18,7 +18,7 @@ from sim.netsparse.gather import Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
-from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.surroundings.side_port import SidePort
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import EIGHT
 
@@ -59,7 +59,7 @@ class Bench:
         self.dut = dut
         self.gather = pickle.loads((Path(os.environ[JOB]) / JOB_PICKLE).read_bytes())
         params = params_in_simulator(ClusterParams)
-        memories = [HostMemory(dut, params.host, k) for k in range(2)]
+        memories = [SidePort(dut, params.host, k) for k in range(2)]
         self.memory = memories[0]
         self.settings = params.host.settings
         self.surround()

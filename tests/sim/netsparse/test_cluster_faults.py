@@ -24,8 +24,8 @@ from sim.netsparse.gather_in_simulator import (
     together,
 )
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_SETTINGS
+from sim.surroundings.side_port import SidePort
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import CLUSTER, NODES, RACKS
 
@@ -76,7 +76,7 @@ class Bench:
         dut.dram.value = pack(params.dram.settings, ram)
         dut.fail_index.value = dut.dump.value = dut.faulty_link.value = 0
         self.surround()
-        memories = [HostMemory(dut, params.host, k) for k in range(NODES)]
+        memories = [SidePort(dut, params.host, k) for k in range(NODES)]
         await start(dut)
         self.snics = snics_of(dut, params, memories)
         self.job = self.gather.job(params.snic)

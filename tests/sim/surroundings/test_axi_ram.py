@@ -11,8 +11,8 @@ from sim.harness.axi_streams import AxiStream
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, crossed, never, often, rarely, start, started
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
+from sim.surroundings.side_port import SidePort
 from tests.rejects import rejects
 
 INDEX = 5
@@ -350,7 +350,7 @@ async def a_processor_reads_and_writes_beside_the_bus(dut):
     port = Port(dut)
     if not port.params.processor:
         return
-    memory = HostMemory(dut, port.params)
+    memory = SidePort(dut, port.params)
     await start(dut)
     half = port.beats // 2
     for _ in range(40):

@@ -19,7 +19,6 @@ from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, max_of_share
 from sim.harness.streams import crossed, edges, never, often
 from sim.harness.verilator import simulate
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
     COUNTS,
@@ -29,6 +28,7 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
+from sim.surroundings.side_port import SidePort
 from tests.hdl.netsparse.host.bench import UnitsBench
 from tests.hdl.netsparse.host.places import BEAT
 
@@ -132,7 +132,7 @@ class PcieBench(UnitsBench):
         settings = {"latency": 50, "stall": stalled, "seed": random.getrandbits(32)} | settings
         self.set(settings=pcie_host_settings(self.params.memory, **settings))
         units = range(self.host.units)
-        self.memory = HostMemory(dut, self.params.memory)
+        self.memory = SidePort(dut, self.params.memory)
         self.parts = [b"" for _ in units]  # of properties that are read
         self.ended = []  # cycle, unit and bytes of each that was
         self.result = [[] for _ in units]  # of each unit: bytes, whether they have failed

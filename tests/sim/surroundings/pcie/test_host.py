@@ -17,7 +17,6 @@ from sim.golden.pcie_requester import BOUNDARIES, Read, next_ends, some_split
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, started
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
     COUNTS,
@@ -28,6 +27,7 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
+from sim.surroundings.side_port import SidePort
 
 INDEX = 3
 SIZE = 1 << 14  #: bytes of host memory
@@ -60,7 +60,7 @@ class Card:
         if not CONTENT:
             CONTENT.extend(Path(cocotb.plusargs[f"pcie_host_{INDEX}"]).read_bytes())
         dut.index.value, dut.dump.value, dut.resets.value = INDEX, 0, 0
-        self.memory = HostMemory(dut, self.params)
+        self.memory = SidePort(dut, self.params)
         self.rq = RqSource(Bus.from_prefix(dut, "rq"), dut.clk, dut.rst)
         self.rc = RcSink(
             Bus.from_prefix(dut, "rc"), dut.clk, dut.rst, segments=self.params.segments
