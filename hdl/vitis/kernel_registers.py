@@ -52,8 +52,8 @@ COPIES: tuple[Register, ...] = (
         ro(
             "copy_broken",
             1,
-            "tells that a bus did not answer within memory_timeout, or out of turn, so that"
-            " the last copy is not complete",
+            "tells that the last copy is not complete: a bus did not answer within"
+            " memory_timeout, or out of turn, or the copy was to pass the end of the model",
         ),
     ),
     single(
@@ -82,7 +82,11 @@ COPIES: tuple[Register, ...] = (
         "Sets the beginning of the next copy.",
     ),
     single(
-        rw("copy_beats", COUNT_BITS, "sets how many beats the next copy has"),
+        rw(
+            "copy_beats",
+            COUNT_BITS,
+            "sets how many beats the next copy has; one that passes the end of the model fails",
+        ),
         "Sets the length of the next copy.",
     ),
     Register(

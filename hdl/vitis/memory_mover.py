@@ -47,16 +47,17 @@ class MemoryMover(Component):
 
     ``load``, for a cycle while ``busy`` is low, begins a copy of ``transfer`` from memory;
     ``store`` begins one to memory. Of both, ``load`` acts; while ``busy`` is high neither does. The
-    lowest bits of ``transfer.offset``, inside a beat, are ignored, and addresses are modulo the
-    address space. ``done`` is high from the end of a copy to the next start. Bursts are INCR, of
-    full width, and stay inside aligned windows of :data:`BURST_BEATS` beats.
+    lowest bits of ``transfer.offset``, inside a beat, are ignored. ``done`` is high from the end of
+    a copy to the next start. Bursts are INCR, of full width, and stay inside aligned windows of
+    :data:`BURST_BEATS` beats.
 
     Errors: ``failed_beats`` and ``failed_bursts`` count the beats read and the bursts written that
     were not answered OKAY, since the start; these beats are written as they came. A bus that makes
     no progress for two of ``tick``, or that answers out of turn, ends the copy: what has not
     been read is written without strobes, and ``broken`` is high from then until the next start that
     finds the buses with nothing to answer. Until then a start fails at once, and moves nothing. So
-    a copy always ends while ``tick`` comes.
+    a copy always ends while ``tick`` comes. A start whose ``transfer`` passes the end of the
+    address space fails in the same way: ``broken`` is high until the next start that does not.
 
     Throughput: a beat a cycle, while PREFETCH_BEATS - BURST_BEATS beats cover the latency of what
     is read. Latency: ``latency`` cycles from the start to the first ARVALID and AWVALID.
@@ -90,10 +91,11 @@ class MemoryMover(Component):
         m.submodules.writer = writer = AxiWritePort(params.port)
         storing = Signal(reset_less=True)
         broken = reader.bus.broken | writer.bus.broken  # as long as it is busy
-        starts, begins, ends = Signal(), Signal(), Signal()
+        starts, fails, begins, ends = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             starts.eq((self.load | self.store) & ~self.busy),
-            begins.eq(starts & ~broken),
+            fails.eq(broken | self.passes_the_end()),
+            begins.eq(starts & ~fails),
             *self.plan(reader.plan, begins),
             *self.plan(bursts.plan, begins),
             reader.watch.tick.eq(self.tick),
@@ -101,7 +103,7 @@ class MemoryMover(Component):
             writer.watch.eq(reader.watch),
         ]
         m.d.sync += [
-            self.broken.eq((self.broken & ~begins) | ((self.busy | starts) & broken)),
+            self.broken.eq((self.broken & ~begins) | (self.busy & broken) | (starts & fails)),
             self.busy.eq(begins | (self.busy & ~ends)),
             self.done.eq((self.done | ends) & ~begins),
         ]
@@ -112,6 +114,13 @@ class MemoryMover(Component):
         self.count(m, begins, reader.failed, writer.answers)
         self.choose(m, storing, reader.axi, writer.axi)
         return m
+
+    def passes_the_end(self) -> Value:
+        """Return whether the transfer has a beat behind the end of the address space."""
+        beat_bits = exact_log2(self.params.data_bits // 8)
+        bits = self.params.address_bits - beat_bits
+        end = self.transfer.offset[beat_bits:] + self.transfer.beats
+        return end[bits + 1 :].any() | (end[bits] & end[:bits].any())
 
     def plan(self, plan: data.View, valid: Value) -> list:
         """Return what offers the beats of the transfer as a single run, which is taken at once."""

@@ -3,6 +3,7 @@ import random
 import cocotb
 
 from hdl.common.axi import Response
+from hdl.common.read_plan import COUNT_BITS
 from hdl.vitis.memory_mover import BURST_BEATS, MemoryMover, MemoryMoverParams
 from sim.harness.bench import Bench
 from sim.harness.streams import crossed, cycle
@@ -218,5 +219,23 @@ async def a_start_while_busy_does_nothing_and_load_goes_before_store(dut):
             assert not dut.done.value
             start = {"load": 1, "store": random.getrandbits(1)}
             await bench.strobe(**start, transfer={"offset": 0, "beats": 9})
+        await bench.ends()
+    await bench.check()
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def what_passes_the_end_fails_at_once_and_moves_nothing(dut):
+    """The highest bits of the offset count, also those that the buses do not have."""
+    bench = await MoverBench(dut).begin()
+    beyond = [(BEATS - 1, 2), (BEATS, 1), (1, BEATS), (0, (1 << COUNT_BITS) - 1), (1 << 26, 1)]
+    for done, (offset, beats) in enumerate(beyond):
+        transfer = {"offset": 32 * offset + random.randrange(32), "beats": beats}
+        await bench.strobe(**{random.choice(("load", "store")): 1}, transfer=transfer)
+        for _ in range(MemoryMover.latency + 4):
+            await bench.wait()
+            assert not dut.busy.value
+            assert dut.broken.value
+            assert dut.done.value == (done > 0)
+        await bench.start("load", *((BEATS, 0), (BEATS - 1, 1))[done % 2])
         await bench.ends()
     await bench.check()
