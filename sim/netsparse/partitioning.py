@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from sim.netsparse.partition_names import BLOCKS, HYPERGRAPH, METIS
+from gen.base.errors import unknown
+from sim.netsparse.partition_names import BLOCKS, HYPERGRAPH, METIS, PARTITIONS
 from sim.workloads.files import InputError
 from sim.workloads.hypergraphs import parts_of
 from sim.workloads.metis import metis, undirected
@@ -19,10 +20,11 @@ def arranged(matrix: csr_array, nodes: int, how: str, seed: int) -> tuple[csr_ar
     """Return the matrix with the rows of each node behind each other, and the partition.
 
     Columns, which name rows of the dense matrix, are in the same order. METIS takes a nonzero as an
-    edge, and cuts few. By ``hypergraph``, Mt-KaHyPar lets few nodes need each row of the dense
-    matrix beside the one that has it, which is the least number of PRs. Both give nodes nearly the
-    same nonzeros. Another ``how`` is a file with the node of each row (.npy, or text with a number
-    a line). InputError for one that is damaged or does not fit, and without the partitioner.
+    edge, and cuts few. By ``hypergraph``, Mt-KaHyPar minimises, summed over the rows of the dense
+    matrix, the nodes that need a row and do not have it: each of these nodes must send at least one
+    PR for that row. Both give nodes nearly the same nonzeros. Another ``how`` is a file with the
+    node of each row (.npy, or text with a number a line). UserError if there is none of this name,
+    InputError for one that is damaged or does not fit, and without the partitioner.
     """
     rows = matrix.indptr.size - 1
     if how == BLOCKS:
@@ -33,6 +35,8 @@ def arranged(matrix: csr_array, nodes: int, how: str, seed: int) -> tuple[csr_ar
     elif how == HYPERGRAPH:
         owner = parts_of(nets_of(matrix), rows, nodes, seed, weights=weights.tolist())
     else:
+        if not Path(how).exists():
+            raise unknown("file or partition", how, PARTITIONS)
         provided = read_owners(Path(how))
         try:
             owner = whole_owners(provided, rows, NAMES)

@@ -74,8 +74,9 @@ class SpmmWorkload(Workload):
     topology: str = setting(
         LEAF_SPINE,
         "Connect the switches of racks by spines (leaf-spine), along the axes of a grid of racks"
-        " (hyperx), or within groups, and groups by links of their own (dragonfly, on the model"
-        " alone: no hardware is free of deadlock there); LINKS join two racks or two groups.",
+        " (hyperx), or within groups, and groups by links of their own (dragonfly, with --model:"
+        " packets of such routes could wait in a circle in this hardware, which has no further"
+        " class for them); LINKS join two racks or two groups.",
         metavar="leaf-spine|hyperx:XxYxZ[:LINKS]|dragonfly:GROUPSxRACKS[:LINKS]",
     )
     switch: str = setting(
@@ -264,7 +265,10 @@ class SpmmWorkload(Workload):
 
         topology = topology_of(self.topology, self.nodes, self.racks, self.spines)
         if isinstance(topology, Dragonfly) and not self.model:
-            raise ValueError("a deadlock can close in a dragonfly: --model has no such hardware")
+            raise ValueError(
+                "packets of a dragonfly's routes could wait in a circle in this hardware, which"
+                " has no further class of packets for them: --model counts them"
+            )
         check_nodes(params, self.nodes)
         switch = switch_of(self.switch)
         if not self.in_racks:

@@ -116,7 +116,10 @@ def speed_ups(
         rows=[row(*case) for case in cases.items()],
         shown=[means_row(cases, computer, reuse) for computer in computers for reuse in Reuse],
         panels=[
-            Panel(f"speed-up over one node, {computer.name}", partial(draw, cases, computer))
+            Panel(
+                f"speed-up over one node, {computer.name}, K = {largest(cases)}",
+                partial(draw, cases, computer),
+            )
             for computer in computers
         ],
         claims=[claim for computer in computers for claim in mean_claims(cases, computer)],
@@ -147,8 +150,8 @@ cpus = partial(
 
 def breakdown(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return figure 14: communication by computation, for the largest K."""
-    most = max(QUICK_ELEMENTS if quick else ELEMENTS)
     cases = cases_of(subjects, quick, result, COMPUTERS[:1])
+    most = largest(cases)
     chosen = {key: item for key, item in cases.items() if key[1] == most}
     return Figure(
         name="breakdown",
@@ -171,6 +174,11 @@ def breakdown(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Fig
         claims=ratio_claims(chosen),
         note=NOTE,
     )
+
+
+def largest(cases: Cases) -> int:
+    """Return the largest K of all cases, which diagrams show."""
+    return max(key[1] for key in cases)
 
 
 def row(key: tuple[str, int, Reuse, str], item: Times) -> dict[str, Any]:
@@ -279,7 +287,7 @@ def draw_ratios(cases: Cases, axes: Axes) -> None:
 
 def draw(cases: Cases, computer: Computer, axes: Axes) -> None:
     """Draw a bar from one bound to the other for each matrix and network, at the largest K."""
-    most = max(key[1] for key in cases)
+    most = largest(cases)
     families = list(dict.fromkeys(key[0] for key in cases))
     for k, name in enumerate(NETWORKS):
         bounds = [

@@ -1,4 +1,5 @@
 import json
+from dataclasses import fields
 
 import pytest
 from scipy.io import mmwrite
@@ -7,6 +8,7 @@ from scipy.sparse import csr_array
 from sim.harness.cache import cache_root
 from sim.netsparse.gather import GatherError
 from sim.netsparse.spmm import SpmmRun
+from sim.netsparse.spmm_workload import SpmmWorkload
 from tests.gen.commands.running import refused, running
 from tests.local_cluster import cluster
 
@@ -89,6 +91,13 @@ def test_a_wrong_result_is_said_and_kept(ingather, tmp_path, monkeypatch):
     assert not json.loads((tmp_path / "made" / "result.json").read_text())["exact"]
 
 
+def test_help_says_why_hardware_has_no_dragonfly():
+    topology = next(each for each in fields(SpmmWorkload) if each.name == "topology")
+    says = topology.metadata["help"]
+    assert "could wait in a circle in this hardware" in says
+    assert "free of deadlock" not in says, "as if no hardware could be"
+
+
 def bad_files(folder):
     (folder / "text.mtx").write_text("1 2 3\n")
     mmwrite(folder / "flat.mtx", csr_array([[1, 0, 2]]))
@@ -107,7 +116,8 @@ def bad_files(folder):
         (["--matrix", "europe:rows=400000"], "do not fit host memory"),
         (["--nodes", "3"], "from 2 to the 2 of the build: 3"),
         (["--nodes", "3", "--racks", "2"], "3 are not divisible by 2 racks"),
-        (["--nodes", "8", "--topology", "dragonfly:2x2"], "a deadlock can close in a dragonfly"),
+        (["--nodes", "8", "--topology", "dragonfly:2x2"], "in this hardware, which has no"),
+        (["--partition", "blocs"], "did you mean blocks? there are: blocks, metis, hypergraph"),
         (["--nodes", "8", "--topology", "ring"], "topology must be leaf-spine, hyperx:"),
         (["--nodes", "4", "--racks", "2", "--set", "nodes=2"], "from 2 to the 2 of the build: 4"),
         (["--nodes", "66", "--racks", "2"], "at most 32 together, the ports of its switch"),

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import find_design
 from sim.netsparse.builds import build_gather
 from sim.netsparse.golden.redundancy import redundancy
 from sim.netsparse.partition_names import PARTITIONS
-from sim.netsparse.partitioning import arranged
+from sim.netsparse.partitioning import arranged, nets_of
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.files import InputError
@@ -56,6 +57,14 @@ def test_partitioners_need_fewer_properties_of_others(rng):
     assert useful["hypergraph"] <= useful["metis"] < 0.1 * useful["blocks"]
 
 
+def test_nodes_that_need_a_row_and_do_not_have_it_ask_at_least_once():
+    """Summed over rows, these are the distinct remote idxs of all nodes."""
+    result, partition = arranged(web(), 5, "blocks", 1)
+    owner = np.searchsorted(partition.boundaries, np.arange(1000), side="right") - 1
+    need = sum(len(set(owner[net].tolist())) - 1 for net in nets_of(result))
+    assert need == redundancy(result, partition).useful
+
+
 def test_product_of_uneven_nodes(tmp_path, rng):
     """It is exact in RTL where one node has most rows; the model counts the same PRs."""
     params = find_design("netsparse-snic").params_of("tiny")
@@ -85,5 +94,5 @@ def test_another_file_is_refused(tmp_path, owner, message):
     matrix = csr_array(np.eye(4))
     with pytest.raises(InputError, match=f"the partition {message}"):
         arranged(matrix, 2, owned(tmp_path, owner), 1)
-    with pytest.raises(InputError, match="none"):
+    with pytest.raises(UserError, match=r"no file or partition '.*none.npy'; there are: blocks,"):
         arranged(matrix, 2, str(tmp_path / "none.npy"), 1)

@@ -42,6 +42,9 @@ def test_a_faster_network_nears_the_ideal_one(speed_up, holds):
 def test_cpus_have_means_of_their_own():
     drawn = end_to_end.cpus(FEW, False, outcomes_of(50))
     assert [item["computer"] for item in drawn.shown] == ["CPU, DDR"] * 2 + ["CPU, HBM"] * 2
+    assert [panel.title for panel in drawn.panels] == [
+        f"speed-up over one node, CPU, {memory}, K = 128" for memory in ("DDR", "HBM")
+    ]
     assert sum("the paper's mean speed-up of" in claim.text for claim in drawn.claims) == 6
 
 
