@@ -3,19 +3,25 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams
 from hdl.common.params import Params, whole
 
-MAX_PARTS = 32
+MAX_PARTS = 32  #: parts that ``part`` can name, unless more are to be named
 
 
 class CounterBanksParams(Params, suffix="{counters.suffix}_{count}"):
     """Sets the counters of each part, and the number of parts."""
 
     counters: CountersParams
-    count: int = whole(1, MAX_PARTS)  #: number of parts
+    count: int = whole(1, 64)  #: number of parts
+    named: int = whole(1, 64, default=MAX_PARTS, tag="_of_{}")  #: parts that ``part`` can name
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("count", self.count, 1, self.named, ", the parts that have names")
 
 
 class CounterBanks(Component):
@@ -34,7 +40,7 @@ class CounterBanks(Component):
             {
                 "events": In(counters.events).array(params.count),
                 "clear": In(1),
-                "part": In(range(MAX_PARTS)),
+                "part": In(range(params.named)),
                 "select": In(counters.index_bits),
                 "value": Out(counters.bits),
             },

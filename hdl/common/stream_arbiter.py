@@ -21,7 +21,7 @@ from hdl.common.streams import StreamRegister
 class StreamArbiterParams(ShapedParams, suffix="{width}_of_{count}"):
     """Sets the inputs and beats of an arbiter, and whether it keeps packets whole."""
 
-    count: int = whole(1, 64)  #: number of inputs
+    count: int = whole(1, 65)  #: number of inputs
     #: bit of a beat that ends a packet; None: every beat is a packet
     last_bit: int | None = tagged("_last_{}", default=None)
     #: whether a port ``hold`` keeps inputs from beginning a packet

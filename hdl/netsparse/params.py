@@ -9,7 +9,9 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.idx_filter.params import FilterCacheParams
+from hdl.netsparse.limits import MAX_UNITS
 from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
+from hdl.netsparse.queue.params import ENTRY
 from hdl.netsparse.rig.params import COMPLETION, RigParams
 
 HOST_BUSES = ("axi", "pcie")
@@ -18,7 +20,8 @@ HOST_BUSES = ("axi", "pcie")
 class SnicParams(Params):
     """Sets the sizes of a SNIC with NetSparse (figure 4, table 5)."""
 
-    units: int = whole(1, 32, default=32)  #: RIG units; clients and servers are chosen at run time
+    #: RIG units; clients and servers are chosen at run time
+    units: int = whole(1, MAX_UNITS, default=32)
     rig: RigParams = field(default_factory=RigParams)
     #: most bytes of a packet, headers included
     mtu: int = same_as(DeconcatenatorParams, "mtu", default=1500)
@@ -111,5 +114,5 @@ class SnicParams(Params):
 
     @property
     def completed(self) -> data.StructLayout:
-        """Describe the end of a command, and the unit that carried it out (32: none)."""
-        return data.StructLayout({"unit": 6, "completion": COMPLETION})
+        """Describe the end of a command, and the unit that carried it out, or ``NO_UNIT``."""
+        return data.StructLayout({"unit": ENTRY["unit"].width, "completion": COMPLETION})

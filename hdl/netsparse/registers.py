@@ -19,20 +19,22 @@ from hdl.common.register_parts import (
 )
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.common.rings import INDEX_BITS, SIZE_BITS, Fault
+from hdl.netsparse.limits import MAX_UNITS, UNIT_BITS
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import ENTRY, NO_UNIT
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from hdl.netsparse.snic_counters import BUSES, SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.pcie.read_pace import SHARE_FIELD
 
 IDENTITY = 0x4E53504E  #: the letters NSPN
-VERSION = 2
+VERSION = 3
 
 IDENTITY_REGISTERS = (
     *identity_registers(
         "Identifies the design as a NetSparse SNIC.",
         IDENTITY,
         VERSION,
-        ro("units", 6, "tells the number of RIG units"),
+        ro("units", UNIT_BITS + 1, "tells the number of RIG units"),
         ro("idx_bits", 7, "tells how many bits an idx has"),
         ro("most_property_bytes", 13, "tells how many bytes a property may have at most"),
     ),
@@ -100,7 +102,7 @@ CONTROL_REGISTERS = (
         SHARE_FIELD,
     ),
     single(
-        ro("busy_units", 32, "tells with a bit for each unit that it is at work"),
+        ro("busy_units", MAX_UNITS, "tells with a bit for each unit that it is at work"),
         "Shows which units are at work.",
     ),
     Register(
@@ -117,9 +119,11 @@ CONTROL_REGISTERS = (
             init=1,
         ),
     ),
-    single(
-        rw("server_units", 32, "makes units servers, with a bit for each; the others are clients"),
-        "Sets which units are servers; may change only while the SNIC is at rest.",
+    *wide(
+        "server_units",
+        "Sets which units are servers, with a bit for each unit; the others are clients. May change"
+        " only while the SNIC is at rest.",
+        MAX_UNITS,
     ),
     Register(
         "delays",
@@ -193,7 +197,7 @@ REQUEST_REGISTERS = (
     Register(
         "request",
         "Sets the work request that submit gives to a unit.",
-        rw("request_unit", 5, "chooses the client unit that carries the work request out"),
+        rw("request_unit", UNIT_BITS, "chooses the client unit that carries the work request out"),
         rw("request_tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
         rw("idx_wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
     ),
@@ -226,7 +230,11 @@ REQUEST_REGISTERS = (
     Register(
         "completion",
         "Shows the oldest completion, if completion_valid is set.",
-        ro("completion_unit", 6, "tells which unit carried the request out; 32: no unit did"),
+        ro(
+            "completion_unit",
+            ENTRY["unit"].width,
+            f"tells which unit carried the request out; {NO_UNIT}: no unit did",
+        ),
         ro("completion_tag", TAG_BITS, "tells the tag of the request that has ended"),
         ro("completion_cause", 4, "tells how the request ended", enum=names_of(Cause)),
     ),
@@ -306,7 +314,7 @@ COUNTER_REGISTERS = (
         "Chooses which counters are shown.",
         rw(
             "counter_unit",
-            5,
+            UNIT_BITS,
             "chooses the unit whose counters are shown; a unit that is not there gives 0",
         ),
         choice(UNIT_COUNTERS, "unit", "unit counter_unit"),

@@ -7,13 +7,14 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice
 from hdl.common.params import Params, whole
+from hdl.netsparse.limits import MAX_UNITS
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 
 
 class UnitsParams(Params, suffix="{units}"):
     """Sets how many units there are."""
 
-    units: int = whole(1, 32)  #: number of units
+    units: int = whole(1, MAX_UNITS)  #: number of units
 
 
 class ReadDispatch(Component):

@@ -26,6 +26,7 @@ from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.host.pcie_path import BLOCK_PORTS, PciePath
 from hdl.netsparse.idx_filter.cache import FilterCache
+from hdl.netsparse.limits import MAX_UNITS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 from hdl.netsparse.queue.completion_ring import CompletionRing
@@ -50,6 +51,11 @@ class HostPorts:
     events: tuple[Any, Any]  #: events of reads and of writes
     watches: tuple[Any, ...]
     buses: tuple[Any, Any]  #: states of the buses of reads and of writes
+
+
+def whole(settings: Any, name: str) -> Value:
+    """Return the number that registers NAME_low and NAME_high hold together."""
+    return Cat(settings[f"{name}_low"], settings[f"{name}_high"])
 
 
 def host_ports(params: SnicParams) -> dict[str, Any]:
@@ -164,9 +170,7 @@ class Snic(Component):
                 concatenator.settings.delay.eq(low_bits(delay, len(concatenator.settings.delay))),
                 concatenator.settings.concatenate.eq(settings.concatenate),
                 concatenator.settings.node.eq(settings.node),
-                concatenator.settings.mac_base.eq(
-                    Cat(settings.mac_base_low, settings.mac_base_high)
-                ),
+                concatenator.settings.mac_base.eq(whole(settings, "mac_base")),
                 concatenator.settings.ip_base.eq(settings.ip_base),
                 *(
                     events.sent[k][field].eq(concatenator.events[field])
@@ -211,7 +215,7 @@ class Snic(Component):
                 events.received[k].eq(deconcatenator.events),
             ]
         m.d.comb += [
-            dispatch.servers.eq(settings.server_units[: len(units)]),
+            dispatch.servers.eq(whole(settings, "server_units")[: len(units)]),
             events.lost.eq(route.lost),
         ]
         for k, unit in enumerate(units):
@@ -344,14 +348,13 @@ class Snic(Component):
     ) -> None:
         """Connect the host's settings to the parts."""
         settings, status = registers.control, registers.status
-
-        def whole(name: str) -> Value:
-            return Cat(settings[f"{name}_low"], settings[f"{name}_high"])
+        servers = whole(settings, "server_units")[: len(units)]
 
         def set_whole(target: Value, name: str):
-            return target.eq(low_bits(whole(name), len(target)))
+            return target.eq(low_bits(whole(settings, name), len(target)))
 
-        self.judge(m, status, whole("filter_address"), whole("served_address"), settings)
+        addresses = (whole(settings, f"{name}_address") for name in ("filter", "served"))
+        self.judge(m, status, *addresses, settings)
         clear = settings.clear_filter & ~status.filter_illegal
         m.d.comb += [
             set_whole(filter_.control.base, "filter_address"),
@@ -362,7 +365,7 @@ class Snic(Component):
             work.filter_illegal.eq(status.filter_illegal),
             work.submit.eq(settings.submit),
             work.unit.eq(settings.request_unit),
-            work.clients.eq((~settings.server_units)[: len(units)]),
+            work.clients.eq(~servers),
             work.next.eq(settings.next_completion),
             work.request.tag.eq(settings.request_tag),
             set_whole(work.request.idx_address, "idx_address"),
@@ -375,7 +378,7 @@ class Snic(Component):
         for k, unit in enumerate(units):
             m.d.comb += [
                 unit.unit.eq(k),
-                unit.serve.eq(settings.server_units[k]),
+                unit.serve.eq(servers[k]),
                 unit.partition.node.eq(settings.node),
                 set_whole(unit.partition.first, "first"),
                 set_whole(unit.partition.end, "end"),
@@ -419,7 +422,7 @@ class Snic(Component):
         """Connect the state of units, queues and counters to registers."""
         settings, status = registers.control, registers.status
         m.submodules.unit_counters = unit_counters = CounterBanks.sized(
-            counters=UNIT_COUNTERS, count=self.params.units
+            counters=UNIT_COUNTERS, count=self.params.units, named=MAX_UNITS
         )
         busy = Signal(self.params.units)
         m.d.sync += busy.eq(Cat(unit.busy for unit in units))

@@ -44,7 +44,7 @@ SNIC_COUNTERS = CountersParams(
         ("cycles", 1),  # cycles with any unit busy
         *(counter for name in CLASSES for counter in class_counters(name)),
         ("lost_responses", 1),  # responses for a unit that does not exist
-        ("filter_near_hits", 6),  # lookups that were answered by a unit's own cache
+        ("filter_near_hits", 7),  # lookups that were answered by a unit's own cache
         ("filter_hits", 7),
         ("filter_misses", 7),
         ("filter_write_backs", 7),

@@ -8,6 +8,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.stream_arbiter import StreamArbiter
 from hdl.common.streams import forward
+from hdl.netsparse.limits import UNIT_BITS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
@@ -56,7 +57,7 @@ class WorkQueue(Component):
             params,
             {
                 "submit": In(1),
-                "unit": In(5),
+                "unit": In(UNIT_BITS),
                 "request": In(rig.request),
                 "fetched": In(stream.Signature(fetched_layout(rig))),
                 "filter": In(1),

@@ -8,6 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.params import Params, whole
+from hdl.netsparse.limits import MAX_UNITS
 from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
@@ -31,7 +32,7 @@ EVENTS = data.StructLayout({"request": 1, "property": 1})
 class HostParams(Params, suffix="u{units}_a{address_bits}_m{max_bytes}_o{outstanding}"):
     """Sets the sizes of a reader or a writer of host memory."""
 
-    units: int = whole(1, 64)  #: number of units that share it
+    units: int = whole(1, MAX_UNITS + 1)  #: number of units and rings that share it
     address_bits: int = whole(13, 64, default=64)  #: width of a byte address of host memory
     #: most bytes of a property
     max_bytes: int = whole(

@@ -34,7 +34,7 @@ ENTRY = data.StructLayout(
         "phase": 1,  # 1 in the first round of the ring, 0 in the second, and so on
     }
 )
-NO_UNIT = 32
+NO_UNIT = (1 << ENTRY["unit"].width) - 1  #: where no unit did, however many there are
 
 
 class Verdict(enum.Enum, shape=2):

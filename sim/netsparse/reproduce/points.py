@@ -195,8 +195,7 @@ class Point:
     @property
     def clients(self) -> int:
         """Return the number of a SNIC's client units; there are as many servers."""
-        most = self.cluster.snic.units // 2
-        return most if self.units is None else min(most, self.units // 2)
+        return (self.units or self.cluster.snic.units) // 2
 
     @property
     def requests(self) -> int:
@@ -210,6 +209,8 @@ class Point:
         The number is rounded to a power of two, as the hardware needs.
         """
         snic = self.cluster.snic
+        if (self.units or 0) > snic.units:
+            snic = replace(snic, units=self.units)
         if not self.cluster.sizes_as_requested:
             return snic
         part = min(1.0, round_trip(self.scale) / round_trip(1.0))

@@ -154,12 +154,11 @@ UNITS = Sensitivity(
     quote="Speedups grow until 32 units (our default design point), after which no matrix achieves"
     " significant additional gains.",
     what="RIG units, half of them clients",
-    values=(2, 4, 8, 16, 32),
-    quick_values=(2, 8, 32),
+    values=(2, 4, 8, 16, 32, 64),
+    quick_values=(2, 8, 32, 64),
     change=lambda point, value: replace(point, units=value),
     basis=lambda point: replace(point, units=2),
     judge=judge_units,
-    note="Our SNIC has at most 32 units, so that what comes after them cannot be shown.",
 )
 DELAY = Sensitivity(
     name="delay-cycles",

@@ -200,7 +200,7 @@ def fixed(folder):
             (
                 "netsparse-snic",
                 {"completion_valid": 1},
-                {"first_high": 0, "end_low": 500, "server_units": 0b10, "next_completion": 1},
+                {"first_high": 0, "end_low": 500, "server_units_low": 0b10, "next_completion": 1},
             )
         ),
     ],

@@ -115,8 +115,10 @@ class Host(RegisterHost):
             self.registers, node, self.known["boundaries"], PARAMS.rig.nodes, mac, ip
         )
         place = self.property_address
-        writes += self.registers.write(server_units=servers, served_bytes=self.known["bytes"])
-        writes += self.registers.halves(served_address=place, filter_address=64)
+        writes += self.registers.write(served_bytes=self.known["bytes"])
+        writes += self.registers.halves(
+            server_units=servers, served_address=place, filter_address=64
+        )
         await self.make(writes)
         assert not await self.read("served_illegal")
         assert not await self.read("filter_illegal")

@@ -79,8 +79,8 @@ def test_a_node_is_set_up_as_the_guide_says(card, snic):
     reset = dict(registers.words)
     mac, ip = 0x0200_0000_0000, 0x0A00_0000
     independent.partition_writes(registers, 0, BOUNDARIES, PARAMS.rig.nodes, mac, ip)
-    registers.write(server_units=0b1100_0000, served_bytes=8)
-    registers.halves(served_address=64, filter_address=0)
+    registers.write(served_bytes=8)
+    registers.halves(server_units=0b1100_0000, served_address=64, filter_address=0)
     written = {at: word for at, word in registers.words.items() if word != reset.get(at, 0)}
     assert len(written) > 8
     assert {address: card.words[address] for address in written} == written

@@ -2,7 +2,9 @@ import json
 
 from hdl.common.event_counters import numbered
 from hdl.netsparse.concat.concatenator_params import MOST_DELAY
+from hdl.netsparse.limits import MAX_UNITS
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import ENTRY, NO_UNIT
 from hdl.netsparse.registers import IDENTITY, constants, snic_registers
 from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
@@ -30,7 +32,7 @@ def test_one_driver_fits_all_sizes():
 def test_constants_fit_their_fields():
     assert {*constants(PAPER)} < {*dict(MAP.status)}
     largest = SnicParams(
-        units=32,
+        units=64,
         rig=RigParams(nodes=65536, idx_bits=64, most_property_bytes=4096),
         mtu=9216,
         dram_address_bits=61,
@@ -53,8 +55,11 @@ def test_settings_are_as_wide_as_what_they_set():
     for name in ("property_bytes", "watchdog"):
         assert FIELDS[name]["bits"] == dict(rig.command)[name].width
     assert FIELDS["served_bytes"]["bits"] == dict(rig.served)["bytes"].width
+    servers = sum(FIELDS[f"server_units_{part}"]["bits"] for part in ("low", "high"))
     for field in ("request_unit", "counter_unit"):
-        assert 1 << FIELDS[field]["bits"] == FIELDS["server_units"]["bits"] == 32
+        assert 1 << FIELDS[field]["bits"] == servers == FIELDS["busy_units"]["bits"] == 64
+    assert FIELDS["completion_unit"]["bits"] == ENTRY["unit"].width, "as entries name units"
+    assert NO_UNIT >= MAX_UNITS == 64, "with any number of units"
     delays = FIELDS["read_delay"]["bits"], FIELDS["response_delay"]["bits"]
     assert delays == (16, 16)
     assert PAPER.most_delay <= MOST_DELAY < 1 << FIELDS["read_delay"]["bits"]

@@ -107,7 +107,7 @@ def add_unit(table, number):
         **{
             unit: {
                 "unit": number,
-                "serve": f"{reported['server_units']} >> {number}",
+                "serve": f"{table.wide('server_units')} >> {number}",
                 "coalesce": reported["coalesce"],
                 "filter": reported["filter"],
             }
@@ -233,11 +233,11 @@ def add_work(table):
             "filter": reported["filter"],
             "filter_illegal": table.filter_wrong,
             "clear_filter": clear,
-            "clients": f"~{reported['server_units']}",
+            "clients": f"~({table.wide('server_units')})",
             "next": reported["next_completion"],
             "to_ring": reported["completion_ring"],
         },
-        dispatch={"servers": reported["server_units"]},
+        dispatch={"servers": table.wide("server_units")},
     )
 
 

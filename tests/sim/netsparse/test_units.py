@@ -43,7 +43,8 @@ class Units(Bench):
         others = ~(1 << client) % (1 << UNITS)
         for snic, servers in ((self.snic, others), (self.other, 1 << server)):
             await snic.rest(servers=True)
-            await snic.write(server_units=servers, clear_counters=1)
+            await snic.write_wide(server_units=servers)
+            await snic.write(clear_counters=1)
         await self.snic.clear_filter()
 
     def harm(self, memory, **failure):

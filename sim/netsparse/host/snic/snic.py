@@ -78,7 +78,7 @@ class Snic(RequestRunner):
             write_wide(self.registers, boundary=boundaries[min(other, nodes)])
             self.registers.write(boundary_node=other)
             self.registers.write(write_boundary=1)
-        self.registers.write(server_units=sum(1 << unit for unit in set(servers)))
+        write_wide(self.registers, server_units=sum(1 << unit for unit in set(servers)))
         if served is not None:
             write_wide(self.registers, served_address=served.address)
             self.registers.write(served_bytes=served.row_bytes)
