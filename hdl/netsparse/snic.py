@@ -353,8 +353,8 @@ class Snic(Component):
         def set_whole(target: Value, name: str):
             return target.eq(low_bits(whole(settings, name), len(target)))
 
-        addresses = (whole(settings, f"{name}_address") for name in ("filter", "served"))
-        self.judge(m, status, *addresses, settings)
+        filter_address, served = (whole(settings, f"{n}_address") for n in ("filter", "served"))
+        self.judge(m, status, filter_address, served, settings)
         clear = settings.clear_filter & ~status.filter_illegal
         m.d.comb += [
             set_whole(filter_.control.base, "filter_address"),

@@ -41,9 +41,11 @@ struct Request {
     Int ends;            // when its client can tell that it is done
 };
 
+using Mask = unsigned __int128;  // a bit for each who waits: up to 64 units, and rings
+
 // An arbiter: who waits, a bit each, who is taken next, the cycle of the last packet's last beat.
 struct Turns {
-    std::uint64_t waiting = 0;
+    Mask waiting = 0;
     Int chosen = 0, last = NONE;
 };
 

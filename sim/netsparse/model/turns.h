@@ -6,9 +6,15 @@
 
 namespace turns {
 
-inline void ask(Turns &turns, Int one) { turns.waiting |= std::uint64_t(1) << one; }
+inline void ask(Turns &turns, Int one) { turns.waiting |= Mask(1) << one; }
 
-inline void leave(Turns &turns, Int one) { turns.waiting &= ~(std::uint64_t(1) << one); }
+inline void leave(Turns &turns, Int one) { turns.waiting &= ~(Mask(1) << one); }
+
+// The number of the lowest bit that is set, of a mask that has one.
+inline Int lowest(Mask mask) {
+    std::uint64_t low = mask;
+    return low ? __builtin_ctzll(low) : 64 + __builtin_ctzll(std::uint64_t(mask >> 64));
+}
 
 // Who is taken in this cycle with a packet of `beats`, if what is behind is `ready`, or NONE. The
 // choice moves on when a packet ends, or when nothing is under way.
@@ -19,10 +25,10 @@ inline Int take(Turns &turns, Int beats, bool ready, Int t) {
         taken = one;
         turns.last = t + beats - 1;
     }
-    std::uint64_t others = turns.waiting & ~(std::uint64_t(1) << one);
+    Mask others = turns.waiting & ~(Mask(1) << one);
     if (turns.last > t || !others) return taken;
-    std::uint64_t above = others & (~std::uint64_t(0) << one);
-    turns.chosen = __builtin_ctzll(above ? above : others);
+    Mask above = others & (~Mask(0) << one);
+    turns.chosen = lowest(above ? above : others);
     return taken;
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
+from hdl.netsparse.limits import MAX_UNITS
 from sim.netsparse.builds import one_rack
 from sim.netsparse.gather import Gather, check_counters
 from sim.netsparse.model import library
@@ -136,6 +137,16 @@ def test_session_of_many_nodes(tmp_path):
     assert max(ends) == result.details["all"]["cycles"] == result.figures["cycles"]
     assert result.figures["unit_consumed"] == session.product.matrix.nnz
     assert (tmp_path / session.write(tmp_path)[0]).stat().st_size
+
+
+@pytest.mark.parametrize("rings", [False, True])
+def test_all_of_the_most_units_take_part(rings):
+    """Host memory has one user more, the rings."""
+    params = SNIC.params_of("tiny", units=MAX_UNITS)
+    _, result = modelled(params, "queen:rows=400", batch=8, rings=rings, clients=40, servers=24)
+    for node in result.nodes:
+        assert all(unit["consumed"] for unit in node.units[:40])
+        assert all(unit["served"] for unit in node.units[40:])
 
 
 @pytest.mark.long
