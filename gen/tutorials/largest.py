@@ -46,10 +46,9 @@ class Largest(Component):
 
     def __init__(self, params: LargestParams) -> None:
         number = stream.Signature(unsigned(params.bits))
-        super().__init__(params, {"i": In(number), "o": Out(number)})
+        super().__init__(params, i=In(number), o=Out(number))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         best = Signal(self.params.bits, reset_less=True)
         count = Signal(range(self.params.group))
         first, last = count == 0, count == self.params.group - 1
@@ -59,7 +58,6 @@ class Largest(Component):
             m.d.sync += self.o.valid.eq(self.i.valid & last)
             with m.If(self.i.valid):
                 m.d.sync += [best.eq(better), count.eq(Mux(last, 0, count + 1))]
-        return m
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -27,18 +27,15 @@ class AnswerExit(Component):
     def __init__(self, params: AllReduceSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "sending": In(data.ArrayLayout(params.answered, params.banks)),
-                "heading": In(params.banks),
-                "axis": Out(AXIS),
-                "coming": Out(1),
-                "sent": Out(1),
-                "dropped": Out(1),
-            },
+            sending=In(data.ArrayLayout(params.answered, params.banks)),
+            heading=In(params.banks),
+            axis=Out(AXIS),
+            coming=Out(1),
+            sent=Out(1),
+            dropped=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, axis = self.params, self.axis
         m.submodules.fifo = fifo = Fifo(params.egress_fifo)
         senders = Signal(params.banks)
@@ -66,4 +63,3 @@ class AnswerExit(Component):
             fifo.o.ready.eq(axis.tready),
             self.sent.eq(fifo.o.valid & axis.tready & last.last),
         ]
-        return m

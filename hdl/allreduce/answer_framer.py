@@ -32,23 +32,20 @@ class AnswerFramer(Component):
     def __init__(self, params: AllReduceSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "answers": In(stream.Signature(params.bank.answer)),
-                "numbers": In(stream.Signature(params.bank.answer_beat)),
-                "number": In(params.bank_bits),
-                "source": In(48),
-                "destination": In(48),
-                "waiting": Out(params.ports),
-                "free": Out(1),
-                "held": Out(params.ports),
-                "take": In(1),
-                "heading": Out(params.ports),
-                "sending": Out(params.answered),
-            },
+            answers=In(stream.Signature(params.bank.answer)),
+            numbers=In(stream.Signature(params.bank.answer_beat)),
+            number=In(params.bank_bits),
+            source=In(48),
+            destination=In(48),
+            waiting=Out(params.ports),
+            free=Out(1),
+            held=Out(params.ports),
+            take=In(1),
+            heading=Out(params.ports),
+            sending=Out(params.answered),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, sending, next_one = self.params, self.sending, self.answers.payload
         answer = Signal(params.bank.answer, reset_less=True)
         last = last_word(next_one.count)
@@ -78,7 +75,6 @@ class AnswerFramer(Component):
             sending.data.eq(self.word(m, answer, begins, ends)),
         ]
         expect(m, self, numbers_are_there=lambda: ~busy | self.numbers.valid)
-        return m
 
     def word(self, m: Module, answer: Any, begins: Signal, ends: Signal) -> Value:
         """Return the beat: numbers as they come, behind the header and before the trailer."""

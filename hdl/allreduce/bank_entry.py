@@ -32,20 +32,17 @@ class BankEntry(Component):
     def __init__(self, params: AllReduceSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.numbers)),
-                "o": Out(stream.Signature(params.bank.beat)),
-                "number": In(params.bank_bits),
-                "jobs": In(data.ArrayLayout(params.job, params.jobs)),
-                "clearing": In(params.clearing),
-                "cleared": Out(1),
-                "everyone": Out(params.ports),
-                "refused": Out(WideVerdict),
-            },
+            i=In(stream.Signature(params.numbers)),
+            o=Out(stream.Signature(params.bank.beat)),
+            number=In(params.bank_bits),
+            jobs=In(data.ArrayLayout(params.job, params.jobs)),
+            clearing=In(params.clearing),
+            cleared=Out(1),
+            everyone=Out(params.ports),
+            refused=Out(WideVerdict),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o, params = self.i, self.o, self.params
         clear, slot = self.clear_slots(m)
         header, beat = i.payload.header, o.payload
@@ -63,7 +60,6 @@ class BankEntry(Component):
             m.d.comb += [beat.head.clear.eq(1), beat.head.slot.eq(slot)]
             m.d.comb += [beat.number.eq(0), beat.last.eq(1)]
         self.check(m, header, sender, clear)
-        return m
 
     def clear_slots(self, m: Module) -> tuple[Signal, Value]:
         """Return whether a slot is cleared in this cycle, and which."""

@@ -30,28 +30,25 @@ class BankPath(Component):
         self.latency = FrameReader.latency + BankEntry.latency + bank.latency
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.beat)),
-                "number": In(params.bank_bits),
-                "jobs": In(data.ArrayLayout(params.job, params.jobs)),
-                "clearing": In(params.clearing),
-                "cleared": Out(1),
-                "source": In(48),
-                "destination": In(48),
-                "waiting": Out(params.ports),
-                "free": Out(1),
-                "held": Out(params.ports),
-                "take": In(1),
-                "heading": Out(params.ports),
-                "sending": Out(params.answered),
-                "clamped": Out(bank.clamped.shape()),
-                "verdict": Out(WideVerdict),
-                "sender": Out(params.ports),
-            },
+            i=In(stream.Signature(params.beat)),
+            number=In(params.bank_bits),
+            jobs=In(data.ArrayLayout(params.job, params.jobs)),
+            clearing=In(params.clearing),
+            cleared=Out(1),
+            source=In(48),
+            destination=In(48),
+            waiting=Out(params.ports),
+            free=Out(1),
+            held=Out(params.ports),
+            take=In(1),
+            heading=Out(params.ports),
+            sending=Out(params.answered),
+            clamped=Out(bank.clamped.shape()),
+            verdict=Out(WideVerdict),
+            sender=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.reader = reader = FrameReader(params)
         m.submodules.entry = entry = BankEntry(params)
@@ -76,7 +73,6 @@ class BankPath(Component):
         ]
         for part, names in ((framer, FRAMED), (bank, COUNTED)):
             m.d.comb += [getattr(self, name).eq(getattr(part, name)) for name in names]
-        return m
 
 
 FRAMED = ("waiting", "free", "held", "heading", "sending")

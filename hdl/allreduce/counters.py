@@ -36,21 +36,18 @@ class AllReduceCounters(Component):
         port = {"judged": 1, "quality": Quality, "lost": 1, "sent": 1, "dropped": 1}
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "busy": Out(1),
-                "banks": In(data.ArrayLayout(data.StructLayout(bank), params.banks)),
-                "ports": In(data.ArrayLayout(data.StructLayout(port), params.ports)),
-                "number": In(params.port_bits),
-                "of": In(WideVerdict),
-                "value": Out(COUNTER_BITS),
-                "counts": Out(PORT_COUNTS),
-                **dict.fromkeys(("packets", "cycles", "saturations"), Out(TOTAL_BITS)),
-            },
+            clear=In(1),
+            busy=Out(1),
+            banks=In(data.ArrayLayout(data.StructLayout(bank), params.banks)),
+            ports=In(data.ArrayLayout(data.StructLayout(port), params.ports)),
+            number=In(params.port_bits),
+            of=In(WideVerdict),
+            value=Out(COUNTER_BITS),
+            counts=Out(PORT_COUNTS),
+            **dict.fromkeys(("packets", "cycles", "saturations"), Out(TOTAL_BITS)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, ports = self.params, self.ports
         m.submodules.ports = counters = PortCounters(params)
         events = counters.events
@@ -66,7 +63,6 @@ class AllReduceCounters(Component):
         bad = self.count_qualities(m)
         m.d.sync += self.value.eq(Mux(self.of.as_value() >= WideVerdict.MALFORMED, bad, value))
         self.count_totals(m)
-        return m
 
     def count_verdicts(self, m: Module) -> Value:
         """Count the verdicts of each bank; return the sum over banks of the chosen counter."""

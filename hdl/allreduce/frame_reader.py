@@ -24,8 +24,7 @@ class FrameReader(Component):
     def __init__(self, params: AllReduceSwitchParams) -> None:
         super().__init__(params, stream_ports(params.beat, params.numbers))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o, out = self.i, self.o, self.o.payload
         frame = data.View(WideFrame, i.payload.data[: 8 * HEADER_BYTES])
         header = Signal(out.header.shape(), reset_less=True)  # of the frame inside
@@ -51,4 +50,3 @@ class FrameReader(Component):
         with m.If(i.valid & i.ready):
             m.d.sync += [inside.eq(~i.payload.last), header.eq(out.header)]
             m.d.sync += number.eq(Mux(i.payload.last, 0, number + 1))
-        return m

@@ -27,16 +27,13 @@ class MulticastTurns(Component):
         ports = data.ArrayLayout(params.ports, params.banks)
         super().__init__(
             params,
-            {
-                "waiting": In(ports),
-                "free": In(params.banks),
-                "held": In(ports),
-                "take": Out(params.banks),
-            },
+            waiting=In(ports),
+            free=In(params.banks),
+            held=In(ports),
+            take=Out(params.banks),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         banks = self.params.banks
         top = Signal(banks, init=1)  # the bank that goes first of all
         later = Signal(banks)  # top, if it has been served
@@ -57,4 +54,3 @@ class MulticastTurns(Component):
         stays = (top & Cat(ports.any() for ports in self.waiting) & ~self.take).any()
         m.d.comb += later.eq(Mux(stays, top, top.rotate_left(1)))
         m.d.sync += top.eq(later)
-        return m

@@ -55,16 +55,13 @@ class AllReduceSwitch(Component):
         self.latencies = {"last beat of a frame to the first beat of its answer": self.latency}
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(params.ports),
-                "m_axis": Out(AXIS).array(params.ports),
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                **({"coming": Out(params.ports)} if params.announces else {}),
-            },
+            s_axis=In(AXIS).array(params.ports),
+            m_axis=Out(AXIS).array(params.ports),
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            **({"coming": Out(params.ports)} if params.announces else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.crossbar = crossbar = Crossbar(params.crossbar)
@@ -105,7 +102,6 @@ class AllReduceSwitch(Component):
             *(status[name].eq(value) for name, value in constants(params).items()),
         ]
         self.report(m, registers, jobs, counters)
-        return m
 
     def add_ports(self, m: Module, address, crossbar, banks, counters) -> None:
         """Add what leads from the ports to the crossbar, and from the banks to the ports."""

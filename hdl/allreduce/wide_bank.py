@@ -55,20 +55,17 @@ class WideBank(Component):
         self.latency = params.sums_memory.latency + 2
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.beat)),
-                "everyone": In(params.ports),
-                "refused": In(WideVerdict),
-                "answers": Out(stream.Signature(params.answer)),
-                "numbers": Out(stream.Signature(params.answer_beat)),
-                "clamped": Out(params.answer_beat["saturated"].shape),
-                "verdict": Out(WideVerdict),
-                "sender": Out(params.ports),
-            },
+            i=In(stream.Signature(params.beat)),
+            everyone=In(params.ports),
+            refused=In(WideVerdict),
+            answers=Out(stream.Signature(params.answer)),
+            numbers=Out(stream.Signature(params.answer_beat)),
+            clamped=Out(params.answer_beat["saturated"].shape),
+            verdict=Out(WideVerdict),
+            sender=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, i = self.params, self.i
         table = MemoryParams(shape=params.state, depth=params.slots)
         queue = ReservedFifoParams(shape=params.answer_beat, depth=params.waiting, cancels=True)
@@ -124,7 +121,6 @@ class WideBank(Component):
         full = self.in_lanes(delay(m, actions.full, 1, "full"))
         beat = Cat(valid, begins, addend.last)
         self.answer(m, sums.written.contents, full, beat, decision, numbers)
-        return m
 
     def announce(self, m: Module, valid: Value, answer: Any) -> None:
         """Queue the head of an answer."""

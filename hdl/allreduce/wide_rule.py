@@ -25,19 +25,16 @@ class WideRule(Component):
     def __init__(self, params: WideParams) -> None:
         super().__init__(
             params,
-            {
-                "head": In(params.head),
-                "everyone": In(params.ports),
-                **dict.fromkeys(("previous", "following"), In(8)),
-                "before": In(params.state),
-                "after": Out(params.state),
-                "verdict": Out(WideVerdict),
-                "decision": Out(params.decision),
-            },
+            head=In(params.head),
+            everyone=In(params.ports),
+            **dict.fromkeys(("previous", "following"), In(8)),
+            before=In(params.state),
+            after=Out(params.state),
+            verdict=Out(WideVerdict),
+            decision=Out(params.decision),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head, before, after, V = self.head, self.before, self.after, WideVerdict
         same, older, newer, added, has, fits = (Signal() for _ in range(6))
         stored = before.shapes[head.use[0]]
@@ -72,7 +69,6 @@ class WideRule(Component):
             m.d.comb += self.verdict.eq(V.PREMATURE_ACK)
         complete = self.change(m, take, add, acknowledge)
         self.answer(m, take, add, complete, same & ~before.summed)
-        return m
 
     def change(self, m: Module, take: Signal, add: Signal, acknowledge: Signal) -> Signal:
         """Set the state after the packet; return whether a sum or its acknowledgement is complete.

@@ -54,10 +54,9 @@ class AxiGuard(Component):
     latency = 1
 
     def __init__(self, params: AxiGuardParams) -> None:
-        super().__init__(params, {"i": In(params.axi), "o": Out(params.axi), "cut": In(1)})
+        super().__init__(params, i=In(params.axi), o=Out(params.axi), cut=In(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         draining = Signal()
         reads, writes = (Signal(range(UNDER_WAY + 1), name=name) for name in ("reads", "writes"))
@@ -80,7 +79,6 @@ class AxiGuard(Component):
             writes.eq(writes + written - (o.bvalid & o.bready)),
             draining.eq(self.cut | (draining & (reads.any() | writes.any()))),
         ]
-        return m
 
     def add_data(self, m: Module, closed: Value) -> Fifo:
         """Add the channel of data; return the queue of the lengths of writes whose data are due."""

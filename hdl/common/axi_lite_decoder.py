@@ -48,14 +48,11 @@ class AxiLiteDecoder(Component):
         inner = AxiLiteSignature(address_bits=params.address_bits)
         super().__init__(
             params,
-            {
-                "i": In(AxiLiteSignature(address_bits=params.all_bits)),
-                "o": Out(inner).array(params.count),
-            },
+            i=In(AxiLiteSignature(address_bits=params.all_bits)),
+            o=Out(inner).array(params.count),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         self.route(m, "ar", "r", ("rdata", "rresp"))
         writing, index, sent = self.route(m, "aw", "b", ("bresp",))
         wready = self.of_all("wready", 1)[index]
@@ -68,7 +65,6 @@ class AxiLiteDecoder(Component):
                 o.wstrb.eq(self.i.wstrb),
                 o.wvalid.eq(self.i.wvalid & writing & ~sent & (index == k)),
             ]
-        return m
 
     def of_all(self, name: str, nobody: Any) -> Array:
         """Return a signal of all subordinates, and last what stands for there being none."""

@@ -29,10 +29,9 @@ class AxiLitePipeline(Component):
 
     def __init__(self, params: AxiLitePipelineParams) -> None:
         bus = AxiLiteSignature(address_bits=params.address_bits)
-        super().__init__(params, {"i": In(bus), "o": Out(bus)})
+        super().__init__(params, i=In(bus), o=Out(bus))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for channel, forward in CHANNELS.items():
             source, sink = (self.i, self.o) if forward else (self.o, self.i)
             path = StreamPipeline.sized(
@@ -47,4 +46,3 @@ class AxiLitePipeline(Component):
                 getattr(sink, f"{channel}valid").eq(path.o.valid),
                 path.o.ready.eq(getattr(sink, f"{channel}ready")),
             ]
-        return m

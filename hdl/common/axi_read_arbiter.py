@@ -44,10 +44,9 @@ class AxiReadArbiter(Component):
     latency = StreamArbiter.latency
 
     def __init__(self, params: AxiReadArbiterParams) -> None:
-        super().__init__(params, {"i": In(params.axi).array(params.masters), "o": Out(params.axi)})
+        super().__init__(params, i=In(params.axi).array(params.masters), o=Out(params.axi))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, o = self.params, self.o
         m.submodules.bursts = bursts = StreamArbiter.sized(shape=params.burst, count=params.masters)
         m.submodules.order = order = Fifo.sized(
@@ -73,4 +72,3 @@ class AxiReadArbiter(Component):
                 i.rvalid.eq(o.rvalid & (due.payload == k)),
                 *(getattr(i, name).eq(getattr(o, name)) for name in ("rdata", "rresp", "rlast")),
             ]
-        return m

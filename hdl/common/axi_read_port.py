@@ -124,27 +124,24 @@ class AxiReadPort(Component):
     def __init__(self, params: AxiPortParams) -> None:
         super().__init__(
             params,
-            {
-                "bursts": In(stream.Signature(params.burst)),
-                "beats": Out(
-                    data.StructLayout(
-                        {
-                            "valid": 1,
-                            "failed": 1,
-                            "last": 1,
-                            "tag": params.tag_bits,
-                            "data": params.data_bits,
-                        }
-                    )
-                ),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "axi": Out(params.read_bus),
-            },
+            bursts=In(stream.Signature(params.burst)),
+            beats=Out(
+                data.StructLayout(
+                    {
+                        "valid": 1,
+                        "failed": 1,
+                        "last": 1,
+                        "tag": params.tag_bits,
+                        "data": params.data_bits,
+                    }
+                )
+            ),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            axi=Out(params.read_bus),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         axi, beats = self.axi, self.beats
         m.submodules.waiting = waiting = Fifo.sized(
             shape=self.params.waiting, depth=self.params.outstanding, style="distributed"
@@ -180,7 +177,6 @@ class AxiReadPort(Component):
         with m.Elif(revived):
             m.d.sync += [self.bus.broken.eq(0), self.bus.silent.eq(0)]
         expect_within_4_kb(m, self)
-        return m
 
     def send(self, m: Module, waiting: Fifo) -> Signal:
         """Send bursts to AR, unless the bus is broken, and to the queue of bursts under way."""

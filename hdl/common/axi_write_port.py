@@ -44,30 +44,25 @@ class AxiWritePort(Component):
     def __init__(self, params: AxiPortParams) -> None:
         super().__init__(
             params,
-            {
-                "bursts": In(stream.Signature(params.burst)),
-                "beats": In(
-                    stream.Signature(
-                        data.StructLayout(
-                            {
-                                "data": params.data_bits,
-                                "strobes": params.data_bits // 8,
-                                "last": 1,
-                            }
-                        )
+            bursts=In(stream.Signature(params.burst)),
+            beats=In(
+                stream.Signature(
+                    data.StructLayout(
+                        {
+                            "data": params.data_bits,
+                            "strobes": params.data_bits // 8,
+                            "last": 1,
+                        }
                     )
-                ),
-                "answers": Out(
-                    data.StructLayout({"valid": 1, "failed": 1, "tag": params.tag_bits})
-                ),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "axi": Out(params.write_bus),
-            },
+                )
+            ),
+            answers=Out(data.StructLayout({"valid": 1, "failed": 1, "tag": params.tag_bits})),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            axi=Out(params.write_bus),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         axi, answers = self.axi, self.answers
         m.submodules.owed = owed = Fifo.sized(
             shape=self.params.tag_bits, depth=self.params.outstanding, style="distributed"
@@ -110,7 +105,6 @@ class AxiWritePort(Component):
         with m.Elif(self.watch.revive & ~self.bus.owes & ~owed.o.valid & ~go):
             m.d.sync += [self.bus.broken.eq(0), self.bus.silent.eq(0)]
         expect_within_4_kb(m, self)
-        return m
 
     def send(self, m: Module, owed: Fifo, room: Signal) -> Signal:
         """Send bursts to AW, unless the bus is broken, and to the queue of bursts under way."""

@@ -67,14 +67,11 @@ class BurstBeats(Component):
     def __init__(self, params: BurstBeatsParams) -> None:
         super().__init__(
             params,
-            {
-                "bursts": In(stream.Signature(params.burst)),
-                "beats": Out(stream.Signature(params.beat)),
-            },
+            bursts=In(stream.Signature(params.burst)),
+            beats=Out(stream.Signature(params.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         beat = Signal(self.params.beat, reset_less=True)
         left = Signal(8, reset_less=True)
         burst = self.bursts.payload
@@ -99,4 +96,3 @@ class BurstBeats(Component):
                 beat.last.eq(left == 1),
                 left.eq(left - 1),
             ]
-        return m

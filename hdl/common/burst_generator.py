@@ -36,16 +36,13 @@ class BurstGenerator(Component):
     def __init__(self, params: ReadMasterParams) -> None:
         super().__init__(
             params,
-            {
-                "plan": In(stream.Signature(params.plan)),
-                "bursts": Out(stream.Signature(params.burst)),
-                "clear": In(1),
-                "active": Out(1),
-            },
+            plan=In(stream.Signature(params.plan)),
+            bursts=Out(stream.Signature(params.burst)),
+            clear=In(1),
+            active=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         run = Run(self.params.beat_address_bits)
         preparing = Signal(2)
         window_valid = Signal()
@@ -62,7 +59,6 @@ class BurstGenerator(Component):
                 window_valid.eq(0),
                 self.bursts.valid.eq(0),
             ]
-        return m
 
     def walk_runs(self, m: Module, run: Run, preparing: Signal) -> None:
         """Prepare a plan in two cycles, then emit its runs, one a cycle."""

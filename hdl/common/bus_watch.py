@@ -61,10 +61,9 @@ class BusTimer(Component):
     """
 
     def __init__(self, params: BusTimerParams) -> None:
-        super().__init__(params, {"limit": In(params.bits), "tick": Out(1)})
+        super().__init__(params, limit=In(params.bits), tick=Out(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = Signal(self.params.bits)
         m.d.sync += [
             count.eq(count + 1),
@@ -72,4 +71,3 @@ class BusTimer(Component):
         ]
         with m.If(self.tick):
             m.d.sync += count.eq(0)
-        return m

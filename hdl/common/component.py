@@ -3,6 +3,7 @@
 from functools import wraps
 from typing import Any, Self
 
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 
@@ -30,9 +31,10 @@ class Component(wiring.Component):
     # Amaranth must not warn of that.
     _MustUse__silence = True
 
-    def __init__(self, params: Any, signature: Any) -> None:
+    def __init__(self, params: Any, signature: Any = None, /, **ports: Any) -> None:
+        """Take ``params`` and the ports by their names, or the ``signature`` that has them."""
         self.params = params
-        super().__init__(signature)
+        super().__init__(ports if signature is None else signature)
 
     @classmethod
     def sized(cls, **values: Any) -> Self:
@@ -40,7 +42,22 @@ class Component(wiring.Component):
         kind: type[Any] = cls
         return kind(kind.__init__.__annotations__["params"](**values))
 
+    def build(self, m: Module) -> None:
+        """Add the hardware to ``m``; each component has its own."""
+        raise NotImplementedError
+
+    def elaborate(self, platform: Any) -> Any:
+        """Return the module with the hardware, or the platform's instance of it."""
+        place = getattr(platform, "place", None)
+        instance = place(self) if place is not None else None
+        if instance is not None:
+            return instance
+        m = Module()
+        self.build(m)
+        return m
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a class that defines ``elaborate``, as Amaranth's do, be placed like all others."""
         super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("elaborate")
         if own is None:

@@ -24,16 +24,13 @@ class CounterBank(Component):
     def __init__(self, params: CountersParams) -> None:
         super().__init__(
             params,
-            {
-                "events": In(params.events),
-                "clear": In(1),
-                "select": In(params.index_bits),
-                "value": Out(params.bits),
-            },
+            events=In(params.events),
+            clear=In(1),
+            select=In(params.index_bits),
+            value=Out(params.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.counters = of_all = EventCounters(self.params)
         m.d.comb += [of_all.events.eq(self.events), of_all.clear.eq(self.clear)]
         counters = [of_all.counts[name] for name, _ in self.params.counters]
@@ -52,4 +49,3 @@ class CounterBank(Component):
             behind.eq(self.select >= len(counters)),
             self.value.eq(Mux(behind, 0, Array(chosen)[of_group])),
         ]
-        return m

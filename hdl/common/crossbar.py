@@ -109,25 +109,16 @@ class Crossbar(Component):
     def __init__(self, params: CrossbarParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.beat)).array(params.inputs),
-                "o": Out(stream.Signature(params.shape)).array(params.outputs),
-                "empty": Out(1),
-                **(
-                    {"next": In(params.announcement).array(params.inputs)}
-                    if params.announces
-                    else {}
-                ),
-                **(
-                    {"begins": Out(params.begins).array(params.outputs)}
-                    if params.reported_bits
-                    else {}
-                ),
-            },
+            i=In(stream.Signature(params.beat)).array(params.inputs),
+            o=Out(stream.Signature(params.shape)).array(params.outputs),
+            empty=Out(1),
+            **({"next": In(params.announcement).array(params.inputs)} if params.announces else {}),
+            **(
+                {"begins": Out(params.begins).array(params.outputs)} if params.reported_bits else {}
+            ),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         taken = [[] for _ in range(params.inputs)]  # whether each output takes a beat of the input
         leaves = Signal(params.inputs)  # a packet's last beat leaves its input, if nothing stalls
@@ -177,7 +168,6 @@ class Crossbar(Component):
         m.d.comb += self.empty.eq(~Cat(o.valid for o in self.o).any())
         if params.last_bit is not None:
             expect(m, self, packets_keep_their_path=lambda: self.packets_keep_their_path(m))
-        return m
 
     def packet_turn(self, m: Module, k: int, waiting: Value, announced: Any, taken: Any) -> Signal:
         """Return the one-hot grant of output ``k``: the input whose packet it takes.

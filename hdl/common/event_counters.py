@@ -88,15 +88,14 @@ class EventCounters(Component):
             | ({"clear": In(1)} if params.clears else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         clear = self.clear if params.clears else Const(0)
         events = Signal(params.events)
         m.d.sync += events.eq(self.events)
         if len(params.groups) == 1:
             count(m, params, events, clear, self.counts)
-            return m
+            return
         for k, group in enumerate(params.groups):
             part = CounterGroup(group)
             add_block(m, f"group_{k}", part)
@@ -106,7 +105,6 @@ class EventCounters(Component):
                     part.events[name].eq(events[name]),
                     self.counts[name].eq(part.counts[name]),
                 ]
-        return m
 
 
 class CounterGroup(Component):
@@ -115,14 +113,10 @@ class CounterGroup(Component):
     latency = 1
 
     def __init__(self, params: CountersParams) -> None:
-        super().__init__(
-            params, {"events": In(params.events), "clear": In(1), "counts": Out(params.counts)}
-        )
+        super().__init__(params, events=In(params.events), clear=In(1), counts=Out(params.counts))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count(m, self.params, self.events, self.clear, self.counts)
-        return m
 
 
 def count(m: Module, params: CountersParams, events: Any, clear: Value, counts: Any) -> None:

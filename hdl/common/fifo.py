@@ -74,15 +74,12 @@ class Fifo(Component):
         self.latency = params.latency
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.shape)),
-                "o": Out(stream.Signature(params.shape)),
-                "level": Out(bits_for(params.capacity)),
-            },
+            i=In(stream.Signature(params.shape)),
+            o=Out(stream.Signature(params.shape)),
+            level=Out(bits_for(params.capacity)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         depth = self.params.depth
         push = Signal()  # a beat goes into the memory
         pop = Signal()  # a beat leaves the memory
@@ -116,7 +113,6 @@ class Fifo(Component):
                     self.o.valid.eq(filled | self.i.valid),
                     self.o.payload.eq(Mux(filled, fresh, self.i.payload)),
                 ]
-        return m
 
     def count_places(self, m: Module, name: str, step: Signal) -> Signal:
         """Return a register that goes through all places of the memory with ``step``."""

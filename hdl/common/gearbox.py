@@ -34,8 +34,7 @@ class Serializer(Component):
         ports = stream_ports(params.shape, params.part_bits)
         super().__init__(params, ports | {"last": Out(1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         parts, bits = self.params.parts, self.params.part_bits
         whole = Signal(parts * bits, reset_less=True)
         empty = Signal(init=1)  # a register, as it drives all of ``whole``
@@ -50,7 +49,6 @@ class Serializer(Component):
             m.d.sync += [whole.eq(self.i.payload), empty.eq(~self.i.valid), at.eq(0)]
         with m.Elif(self.o.ready):
             m.d.sync += [at.eq(at + 1), empty.eq(self.last)]
-        return m
 
 
 class Deserializer(Component):
@@ -65,8 +63,7 @@ class Deserializer(Component):
     def __init__(self, params: GearboxParams) -> None:
         super().__init__(params, stream_ports(params.part_bits, params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         parts, bits = self.params.parts, self.params.part_bits
         whole = Signal(parts * bits, reset_less=True)
         present = Signal(range(parts + 1))  # number of parts in ``whole``
@@ -82,4 +79,3 @@ class Deserializer(Component):
             ]
         with m.Elif(self.o.valid & self.o.ready):
             m.d.sync += present.eq(0)
-        return m

@@ -91,17 +91,14 @@ class DualPortMemory(Component):
         self.latency = params.latency
         super().__init__(
             params,
-            {
-                "read_address": In(params.address_bits),
-                "read_data": Out(params.shape),
-                "write": In(1),
-                "write_address": In(params.address_bits),
-                "write_data": In(params.shape),
-            },
+            read_address=In(params.address_bits),
+            read_data=Out(params.shape),
+            write=In(1),
+            write_address=In(params.address_bits),
+            write_data=In(params.shape),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, depth, fresh = self.params, self.params.depth, []
         parts = parts_of(params.style, params.width, depth, params.mixed)
         for name, (bits, style) in zip(("memory", "rest"), parts, strict=False):
@@ -119,7 +116,6 @@ class DualPortMemory(Component):
             fresh.append(read.data)
         output = delay(m, Cat(fresh), self.params.output_registers, "output")
         m.d.comb += Value.cast(self.read_data).eq(output)
-        return m
 
 
 class TrueDualPortMemory(Component):
@@ -136,19 +132,16 @@ class TrueDualPortMemory(Component):
         self.latency = params.latency
         super().__init__(
             params,
-            {
-                "a_address": In(params.address_bits),
-                "a_data": Out(params.shape),
-                "b_address": In(params.address_bits),
-                "b_read": In(1),
-                "b_data": Out(params.shape),
-                "b_write": In(1),
-                "b_write_data": In(params.shape),
-            },
+            a_address=In(params.address_bits),
+            a_data=Out(params.shape),
+            b_address=In(params.address_bits),
+            b_read=In(1),
+            b_data=Out(params.shape),
+            b_write=In(1),
+            b_write_data=In(params.shape),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         parts = parts_of(params.style, params.width, params.depth, params.mixed)
         fresh_a, fresh_b = [], []
@@ -173,4 +166,3 @@ class TrueDualPortMemory(Component):
             Value.cast(self.a_data).eq(delay(m, Cat(fresh_a), steps, "a_output")),
             Value.cast(self.b_data).eq(delay(m, Cat(fresh_b), steps, "b_output")),
         ]
-        return m

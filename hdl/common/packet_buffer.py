@@ -74,21 +74,18 @@ class PacketBuffer(Component):
         self.latency = params.latency
         super().__init__(
             params,
-            {
-                "room": Out(1),
-                "used": Out(exact_log2(params.words) + 1),
-                "write": In(1),
-                "word": In(params.shape),
-                "ends": In(1),
-                "keep": In(1),
-                "o": Out(stream.Signature(params.shape)),
-                **({"undone": Out(1)} if params.ahead else {}),
-                **({"following": Out(params.following)} if params.follows else {}),
-            },
+            room=Out(1),
+            used=Out(exact_log2(params.words) + 1),
+            write=In(1),
+            word=In(params.shape),
+            ends=In(1),
+            keep=In(1),
+            o=Out(stream.Signature(params.shape)),
+            **({"undone": Out(1)} if params.ahead else {}),
+            **({"following": Out(params.following)} if params.follows else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.words = words = memory.Memory(
             shape=params.width,
@@ -127,7 +124,6 @@ class PacketBuffer(Component):
             kept = self.ends & self.keep
             expect(m, self, keeps_words=lambda: ~kept | (written != stored))
         self.read_words(m, words, read_at, filled, stored)
-        return m
 
     def nearly_full(self, used: Value) -> Value:
         """Return whether ``used`` words leave at most ``behind`` free.

@@ -49,10 +49,9 @@ class PacketEntry(Component):
     def __init__(self, params: PacketEntryParams) -> None:
         source = In(AXIS if params.marked else STREAM)
         used = Out(bits_for(params.beats))
-        super().__init__(params, {"i": source, "o": Out(AXIS), "dropped": Out(1), "used": used})
+        super().__init__(params, i=source, o=Out(AXIS), dropped=Out(1), used=used)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.packets = packets = PacketBuffer(self.params.buffer)
         to_axis(m, packets.o, self.o)
         come, room = Signal(), Signal()
@@ -81,4 +80,3 @@ class PacketEntry(Component):
             marked = Signal(reset_less=True)
             m.d.sync += marked.eq(self.i.tuser)
             m.d.comb += packets.keep.eq(room & ~lost & ~marked)
-        return m

@@ -24,10 +24,9 @@ class PacketExit(Component):
     latency = PacketBuffer.latency
 
     def __init__(self, params: PacketEntryParams) -> None:
-        super().__init__(params, {"i": In(AXIS), "o": Out(stream.Signature(BEAT))})
+        super().__init__(params, i=In(AXIS), o=Out(stream.Signature(BEAT)))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.packets = packets = PacketBuffer(self.params.buffer)
         connect(m, packets.o, flipped(self.o))
         m.d.comb += [
@@ -39,4 +38,3 @@ class PacketExit(Component):
             packets.ends.eq(packets.write & self.i.tlast),
             packets.keep.eq(~self.i.tuser),
         ]
-        return m

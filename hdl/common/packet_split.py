@@ -32,14 +32,13 @@ class PacketSplit(Component):
     def __init__(self, params: PacketSplitParams | None = None, **more: Any) -> None:
         params = PacketSplitParams() if params is None else params
         outputs = Out(AXIS).array(self.kinds + params.rest)
-        super().__init__(params, {"mac": In(AXIS), **more, "o": outputs, "foreign": Out(1)})
+        super().__init__(params, mac=In(AXIS), **more, o=outputs, foreign=Out(1))
 
     @abstractmethod
     def kind_of(self, m: Module, beat: Any) -> Value:
         """Return a bit for each kind, of which the first beat of a packet sets at most one."""
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         mac, outputs = self.mac, len(self.o)
         first = Signal(self.kinds)
         begins = Signal(init=1)
@@ -67,4 +66,3 @@ class PacketSplit(Component):
         for k, o in enumerate(self.o):
             m.d.comb += [getattr(o, name).eq(register) for name, register in beat.items()]
             m.d.comb += o.tvalid.eq(valid[k])
-        return m

@@ -41,20 +41,17 @@ class ReadMaster(Component):
         self.beat_latency = self.buffer.latency
         super().__init__(
             params,
-            {
-                "plan": In(stream.Signature(params.plan)),
-                "o": Out(stream.Signature(params.data_bits)),
-                "axi": Out(params.port.read_bus),
-                "halt": In(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "busy": Out(1),
-                "failed": Out(1),
-            },
+            plan=In(stream.Signature(params.plan)),
+            o=Out(stream.Signature(params.data_bits)),
+            axi=Out(params.port.read_bus),
+            halt=In(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            busy=Out(1),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.generator = generator = BurstGenerator(self.params)
         m.submodules.port = port = AxiReadPort(self.params.port)
         m.submodules.fifo = fifo = Fifo(self.buffer)
@@ -90,7 +87,6 @@ class ReadMaster(Component):
             returned.eq(fifo.o.valid & fifo.o.ready),
             self.failed.eq(port.beats.valid & port.beats.failed & ~port.bus.broken),
         ]
-        return m
 
     def issue(
         self,

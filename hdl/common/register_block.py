@@ -35,15 +35,12 @@ class RegisterBlock(Component):
     def __init__(self, params: RegisterMap) -> None:
         super().__init__(
             params,
-            {
-                "axil": In(AxiLiteSignature(address_bits=params.address_bits)),
-                "control": Out(params.control),
-                "status": In(params.status),
-            },
+            axil=In(AxiLiteSignature(address_bits=params.address_bits)),
+            control=Out(params.control),
+            status=In(params.status),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         values = {
             field.name: Signal(field.bits, name=field.name, init=field.init)
             for register in self.params.registers
@@ -53,7 +50,6 @@ class RegisterBlock(Component):
         m.d.comb += [self.control[name].eq(value) for name, value in values.items()]
         self.write(m, values)
         self.read(m, self.words(m, values))
-        return m
 
     def write(self, m: Module, values: dict[str, Signal]) -> None:
         """Take AW and W into registers, write the fields from there, and answer with B."""

@@ -44,18 +44,15 @@ class ReservedFifo(Component):
     def __init__(self, params: ReservedFifoParams) -> None:
         super().__init__(
             params,
-            {
-                "reserve": In(1),
-                "room": Out(1),
-                "push": In(1),
-                "payload": In(params.shape),
-                "o": Out(stream.Signature(params.shape)),
-                **({"cancel": In(1)} if params.cancels else {}),
-            },
+            reserve=In(1),
+            room=Out(1),
+            push=In(1),
+            payload=In(params.shape),
+            o=Out(stream.Signature(params.shape)),
+            **({"cancel": In(1)} if params.cancels else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         depth = self.params.depth
         m.submodules.beats = beats = Fifo(self.params.fifo)
         places = Signal(bits_for(depth))  # places that are reserved or hold a beat
@@ -78,7 +75,6 @@ class ReservedFifo(Component):
             reserves_what_there_is=lambda: ~self.reserve | self.room,
             comes_to_its_place=lambda: ~self.push | (beats.level < places),
         )
-        return m
 
     def pass_by(self, m: Module, beats: Fifo) -> None:
         """Let a beat bypass the empty queue, or wait in it if ``o`` is stalled."""

@@ -51,20 +51,17 @@ class RingReader(Component):
     def __init__(self, params: RingReaderParams) -> None:
         super().__init__(
             params,
-            {
-                "ring": In(RING),
-                "hold": In(1),
-                "demands": Out(stream.Signature(params.address_bits)),
-                "arrived": In(1),
-                "left": In(1),
-                "consumer": Out(INDEX_BITS),
-                "busy": Out(1),
-                "fault": Out(Fault),
-            },
+            ring=In(RING),
+            hold=In(1),
+            demands=Out(stream.Signature(params.address_bits)),
+            arrived=In(1),
+            left=In(1),
+            consumer=Out(INDEX_BITS),
+            busy=Out(1),
+            fault=Out(Fault),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ring, bits = self.ring, self.params.address_bits
         phase = Signal(Phase)
         requested = Signal(INDEX_BITS)
@@ -107,4 +104,3 @@ class RingReader(Component):
                         m.d.sync += phase.eq(Phase.ISSUE)
             with m.Case(Phase.ISSUE), m.If(self.demands.ready):
                 m.d.sync += [phase.eq(Phase.LOOK), requested.eq(requested + 1)]
-        return m

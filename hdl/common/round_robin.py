@@ -84,16 +84,13 @@ class RoundRobin(Component):
     def __init__(self, params: RoundRobinParams) -> None:
         super().__init__(
             params,
-            {
-                "requesting": In(params.count),
-                "take": In(1),
-                "grant": Out(params.count),
-                "index": Out(ceil_log2(params.count)),
-            },
+            requesting=In(params.count),
+            take=In(1),
+            grant=Out(params.count),
+            index=Out(ceil_log2(params.count)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = self.params.count
         above = Signal(count)  # requesters above the last grant, which have priority
         ahead = Signal(count)
@@ -104,4 +101,3 @@ class RoundRobin(Component):
         ]
         with m.If(self.take & self.requesting.any()):
             m.d.sync += above.eq(Cat(self.grant[:k].any() for k in range(count)))
-        return m

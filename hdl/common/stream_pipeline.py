@@ -61,15 +61,12 @@ class StreamPipeline(Component):
         self.reset_cycles = 2 * params.stages + 1
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.shape)),
-                "o": Out(stream.Signature(params.shape)),
-                "empty": Out(1),
-            },
+            i=In(stream.Signature(params.shape)),
+            o=Out(stream.Signature(params.shape)),
+            empty=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.domains.far = ClockDomain(local=True)
         m.submodules.queue = queue = DomainRenamer("far")(
@@ -111,7 +108,6 @@ class StreamPipeline(Component):
                 full.eq(0),
                 none_under_way.eq(under_way == 1),
             ]
-        return m
 
     def registers(self, name: str) -> list[str]:
         """Return the names of the registers of ``name``, in the order of the signal's way."""

@@ -37,14 +37,11 @@ class Fork(Component):
     def __init__(self, params: ForkParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.shape)),
-                "o": Out(stream.Signature(params.shape)).array(params.count),
-            },
+            i=In(stream.Signature(params.shape)),
+            o=Out(stream.Signature(params.shape)).array(params.count),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         taken = Signal(self.params.count)  # copies of the waiting beat that were taken already
         done = taken | Cat(o.ready for o in self.o)
         m.d.comb += self.i.ready.eq(done.all())
@@ -52,7 +49,6 @@ class Fork(Component):
             m.d.comb += [o.payload.eq(self.i.payload), o.valid.eq(self.i.valid & ~taken[k])]
         with m.If(self.i.valid):
             m.d.sync += taken.eq(Mux(self.i.ready, 0, done))
-        return m
 
 
 class StreamRegisterParams(ShapedParams, suffix="{width}"):
@@ -69,8 +65,7 @@ class RegisterStage(Component):
     def __init__(self, params: StreamRegisterParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
         valid = Signal(attrs=self.control)  # ``front`` holds a beat
@@ -91,7 +86,6 @@ class RegisterStage(Component):
             ]
         with m.Elif(self.i.valid):
             m.d.sync += ready.eq(0)
-        return m
 
 
 class StreamRegister(RegisterStage):
@@ -102,12 +96,8 @@ class StreamRegister(RegisterStage):
     A beat of more than LANE_BITS is held in lanes, each with control and enables of its own.
     """
 
-    def elaborate(self, platform) -> Module:
-        if self.params.width <= LANE_BITS:
-            return super().elaborate(platform)
-        m = Module()
-        self.add_lanes(m)
-        return m
+    def build(self, m: Module) -> None:
+        (super().build if self.params.width <= LANE_BITS else self.add_lanes)(m)
 
     def add_lanes(self, m: Module) -> None:
         """Add a register for each LANE_BITS of a beat; all are always in the same state."""
@@ -146,8 +136,7 @@ class StreamSkid(Component):
     def __init__(self, params: StreamRegisterParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spare = Signal(self.params.width, reset_less=True)
         free = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
         m.d.comb += [
@@ -158,7 +147,6 @@ class StreamSkid(Component):
         m.d.sync += free.eq(self.o.ready | ~self.o.valid)
         with m.If(free):
             m.d.sync += spare.eq(self.i.payload)
-        return m
 
 
 def cut_ready(m: Module, name: str, source: Any, target: Any) -> None:

@@ -29,12 +29,10 @@ class WirePipeline(Component):
 
     def __init__(self, params: WirePipelineParams) -> None:
         self.latency = params.stages
-        super().__init__(params, {"i": In(params.shape), "o": Out(params.shape)})
+        super().__init__(params, i=In(params.shape), o=Out(params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(placed_delay(m, self.i, self.params.stages, "wires"))
-        return m
 
     def registers(self, name: str) -> list[str]:
         """Return the names of the registers of ``name``, in the order of the signal's way."""

@@ -55,24 +55,21 @@ class AxiRequester(Component):
         self.latency = 1 + self.waiting.latency
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(reads.cutter.request)),
-                "beats": Out(stream.Signature(reads.beat)),
-                "writes": In(stream.Signature(writes.cutter.request)),
-                "data": In(stream.Signature(params.data_bits)),
-                "visible": Out(1),
-                "limit": In(3),
-                "forget": In(1),
-                "idle": Out(1),
-                "events": Out(EVENTS),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "m_axi": Out(full_bus(params.host_reads, params.host_writes)),
-            },
+            requests=In(stream.Signature(reads.cutter.request)),
+            beats=Out(stream.Signature(reads.beat)),
+            writes=In(stream.Signature(writes.cutter.request)),
+            data=In(stream.Signature(params.data_bits)),
+            visible=Out(1),
+            limit=In(3),
+            forget=In(1),
+            idle=Out(1),
+            events=Out(EVENTS),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            m_axi=Out(full_bus(params.host_reads, params.host_writes)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.reader = reader = AxiReadPort(params.host_reads)
         m.submodules.writer = writer = AxiWritePort(params.host_writes)
@@ -92,7 +89,6 @@ class AxiRequester(Component):
         with m.If(full):
             m.d.comb += reader.bursts.valid.eq(0)
         self.write(m, writer)
-        return m
 
     def request(self, m: Module, reader: Any) -> Signal:
         """Send the pieces of requests as bursts; return whether one goes."""

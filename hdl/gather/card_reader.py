@@ -30,18 +30,15 @@ class CardReader(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.reads.cutter.request)),
-                "beats": Out(stream.Signature(params.reads.beat)),
-                "busy": Out(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "m_axi": Out(params.read_port.read_bus),
-            },
+            requests=In(stream.Signature(params.reads.cutter.request)),
+            beats=Out(stream.Signature(params.reads.beat)),
+            busy=Out(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            m_axi=Out(params.read_port.read_bus),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, request, beat = self.params, self.requests.payload, self.beats.payload
         m.submodules.port = port = AxiReadPort(params.read_port)
         connect(m, port.axi, flipped(self.m_axi))
@@ -75,4 +72,3 @@ class CardReader(Component):
             beat.cause.eq(Mux(port.beats.failed, Cause.ABORTED, Cause.NONE)),
         ]
         m.d.sync += owed.eq(owed + goes - ends)
-        return m

@@ -43,23 +43,20 @@ class GatherDatapath(Component):
         self.latency = RowKeeper.latency * keeps + RowPacker.latency
         super().__init__(
             params,
-            {
-                "table": In(params.table),
-                "joined": In(1),
-                "first": In(params.first_bits),
-                "limit": In(3),
-                "read_limit": Out(3),
-                "clear": In(1),
-                "idxs": In(stream.Signature(params.idx)),
-                "rows": Out(stream.Signature(params.beat)),
-                "read": Out(ROW_READ),
-                "requests": Out(stream.Signature(params.reads.cutter.request)),
-                "parts": In(stream.Signature(params.reads.beat)),
-            },
+            table=In(params.table),
+            joined=In(1),
+            first=In(params.first_bits),
+            limit=In(3),
+            read_limit=Out(3),
+            clear=In(1),
+            idxs=In(stream.Signature(params.idx)),
+            rows=Out(stream.Signature(params.beat)),
+            read=Out(ROW_READ),
+            requests=Out(stream.Signature(params.reads.cutter.request)),
+            parts=In(stream.Signature(params.reads.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.finder = finder = RowFinder(self.params)
         m.submodules.cutter = cutter = RowCutter(self.params)
         m.submodules.packer = packer = RowPacker(self.params)
@@ -81,7 +78,6 @@ class GatherDatapath(Component):
             self.read.eq(packer.read),
             self.read_limit.eq(self.limit & merged.replicate(3)),  # code 0: a line
         ]
-        return m
 
     def coalesce(self, m: Module, finder: RowFinder, cutter: RowCutter, packer: RowPacker) -> None:
         """Connect the parts that repeat rows which were fetched a short while ago."""

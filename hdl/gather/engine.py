@@ -111,10 +111,9 @@ class GatherEngine(Component):
             host = {"m_axi_host": requester.signature.members["m_axi"], "busy": Out(1)}
             lite = AxiLiteSignature(address_bits=self.registers.address_bits)
             host = {"s_axil": In(lite), **host}
-        super().__init__(params, {**host, **{name: Out(end) for name, end in params.ends.items()}})
+        super().__init__(params, **host, **{name: Out(end) for name, end in params.ends.items()})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         self.add_host(m, registers)
@@ -133,7 +132,6 @@ class GatherEngine(Component):
             self.interrupt(m, registers)
         else:
             m.d.comb += self.busy.eq(~control.empty)
-        return m
 
     def add_host(self, m: Module, registers: RegisterBlock) -> None:
         """Add what leads to the host's memory, and to its accesses to registers."""

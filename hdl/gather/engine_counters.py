@@ -64,29 +64,26 @@ class EngineCounters(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
             params,
-            {
-                "busy": In(1),
-                "reported": In(1),
-                "forgotten": In(1),
-                "row": In(ROW_READ),
-                "reads": In(READS),
-                "starts": In(params.reads.packets),
-                "bytes": In(7),
-                "under_way": In(COUNT_BITS),
-                "idx_waits": In(1),
-                "outputs": In(OUTPUTS),
-                "dropped": In(1),
-                "accesses": In(ACCESSES),
-                "ring": In(DESCRIPTORS),
-                "interrupt_late": In(1),
-                "clear": In(1),
-                "select": In(ENGINE_COUNTERS.index_bits),
-                "value": Out(ENGINE_COUNTERS.bits),
-            },
+            busy=In(1),
+            reported=In(1),
+            forgotten=In(1),
+            row=In(ROW_READ),
+            reads=In(READS),
+            starts=In(params.reads.packets),
+            bytes=In(7),
+            under_way=In(COUNT_BITS),
+            idx_waits=In(1),
+            outputs=In(OUTPUTS),
+            dropped=In(1),
+            accesses=In(ACCESSES),
+            ring=In(DESCRIPTORS),
+            interrupt_late=In(1),
+            clear=In(1),
+            select=In(ENGINE_COUNTERS.index_bits),
+            value=Out(ENGINE_COUNTERS.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.bank = bank = CounterBank(ENGINE_COUNTERS)
         events, row = bank.events, self.row
         m.d.comb += [
@@ -124,4 +121,3 @@ class EngineCounters(Component):
             events.ring_faults.eq(self.ring.fault),
             events.interrupts_late.eq(self.interrupt_late),
         ]
-        return m

@@ -44,17 +44,14 @@ class IdxReader(Component):
         self.latency = self.waiting.latency + 1
         super().__init__(
             params,
-            {
-                "arrays": In(stream.Signature(params.idx_array)),
-                "requests": Out(stream.Signature(params.reads.cutter.request)),
-                "beats": In(stream.Signature(params.reads.beat)),
-                "idxs": Out(stream.Signature(params.gather.idx)),
-                "failed": Out(1),
-            },
+            arrays=In(stream.Signature(params.idx_array)),
+            requests=Out(stream.Signature(params.reads.cutter.request)),
+            beats=In(stream.Signature(params.reads.beat)),
+            idxs=Out(stream.Signature(params.gather.idx)),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.waiting = waiting = Fifo(self.waiting)
         provided = self.beats.payload
         m.d.comb += forward(
@@ -69,7 +66,6 @@ class IdxReader(Component):
         left = Signal(COUNT_BITS)  # idxs of the array that have not left
         chunk_left = self.give(m, waiting, wide, left)
         self.issue(m, wide, left, chunk_left)
-        return m
 
     def issue(self, m: Module, wide: Signal, left: Signal, chunk_left: Signal) -> None:
         """Take an array, and request its chunks, each when there is room for it."""

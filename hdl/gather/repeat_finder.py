@@ -29,17 +29,14 @@ class RepeatFinder(Component):
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
             params,
-            {
-                "coalesce": In(1),
-                "slots": In(SLOT_BITS),
-                "clear": In(1),
-                "idxs": In(stream.Signature(params.idx)),
-                "result": Out(stream.Signature(params.result)),
-            },
+            coalesce=In(1),
+            slots=In(SLOT_BITS),
+            clear=In(1),
+            idxs=In(stream.Signature(params.idx)),
+            result=Out(stream.Signature(params.result)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         result, goes = self.result.payload, Signal()
         looked = data.StructLayout({"idx": self.params.idx, "slot": SLOT_BITS})
         named, owned = Signal(looked, reset_less=True), Signal(looked, reset_less=True)
@@ -82,7 +79,6 @@ class RepeatFinder(Component):
             m.d.sync += next_slot.eq((next_slot + 1)[:SLOT_BITS] & self.slots)
         with m.If(self.clear):
             m.d.sync += next_slot.eq(0)
-        return m
 
     def held(self, m: Module, slot: Signal, places: Signal) -> Signal:
         """Return which slots hold rows of this array."""

@@ -32,15 +32,12 @@ class RowCutter(Component):
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
             params,
-            {
-                "table": In(params.table),
-                "rows": In(stream.Signature(params.row)),
-                "requests": Out(stream.Signature(params.reads.cutter.request)),
-            },
+            table=In(params.table),
+            rows=In(stream.Signature(params.row)),
+            requests=Out(stream.Signature(params.reads.cutter.request)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         row, request = self.rows.payload, data_register(m, self.requests.payload)
         share, held = Signal(SHARE), Signal()
         at = Signal(62, reset_less=True)  # dword with which the next request begins
@@ -81,7 +78,6 @@ class RowCutter(Component):
         comes = self.rows.ready.replicate(len(now))
         with m.If(~held | free):
             m.d.sync += now.eq((begun & comes) | (place & ~comes))
-        return m
 
     def begin(self, m: Module, step: Signal, *beside: Signal) -> Value:
         """Set a row's first request, and ``beside``: the bytes to be skipped and dropped.

@@ -34,36 +34,33 @@ class RowFetcher(Component):
         self.latency = datapath.latency
         super().__init__(
             params,
-            {
-                "arrays": In(stream.Signature(params.idx_array)),
-                "idx_failed": Out(1),
-                "table": In(params.gather.table),
-                "joined": In(1),
-                "first": In(params.gather.first_bits),
-                "limit": In(3),
-                "read_limit": Out(3),
-                "rows": Out(stream.Signature(params.gather.beat)),
-                "read": Out(ROW_READ),
-                "requested": Out(stream.Signature(share.shared.cutter.request)),
-                "answers": In(stream.Signature(share.shared.beat)),
-                "most": In(COUNT_BITS),
-                "under_way": Out(COUNT_BITS),
-                "idx_waits": Out(1),
-                "card_requested": Out(stream.Signature(params.reads.cutter.request)),
-                "card_beats": In(stream.Signature(params.reads.beat)),
-                **(
-                    {
-                        "descriptor_requested": In(stream.Signature(params.reads.cutter.request)),
-                        "descriptor_beats": Out(stream.Signature(params.reads.beat)),
-                    }
-                    if params.descriptors
-                    else {}
-                ),
-            },
+            arrays=In(stream.Signature(params.idx_array)),
+            idx_failed=Out(1),
+            table=In(params.gather.table),
+            joined=In(1),
+            first=In(params.gather.first_bits),
+            limit=In(3),
+            read_limit=Out(3),
+            rows=Out(stream.Signature(params.gather.beat)),
+            read=Out(ROW_READ),
+            requested=Out(stream.Signature(share.shared.cutter.request)),
+            answers=In(stream.Signature(share.shared.beat)),
+            most=In(COUNT_BITS),
+            under_way=Out(COUNT_BITS),
+            idx_waits=Out(1),
+            card_requested=Out(stream.Signature(params.reads.cutter.request)),
+            card_beats=In(stream.Signature(params.reads.beat)),
+            **(
+                {
+                    "descriptor_requested": In(stream.Signature(params.reads.cutter.request)),
+                    "descriptor_beats": Out(stream.Signature(params.reads.beat)),
+                }
+                if params.descriptors
+                else {}
+            ),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.share = share = ReadShare(params.share)
         m.submodules.idx_reader = reader = IdxReader(params)
@@ -93,7 +90,6 @@ class RowFetcher(Component):
             share.most.eq(self.most),
             self.under_way.eq(share.under_way),
         ]
-        return m
 
     def choose(self, m: Module, reader: IdxReader, share: ReadShare) -> None:
         """Route requests of idxs, and their beats, to host memory or to device memory."""

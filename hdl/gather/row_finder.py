@@ -24,15 +24,12 @@ class RowFinder(Component):
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
             params,
-            {
-                "table": In(params.table),
-                "idxs": In(stream.Signature(params.result)),
-                "rows": Out(stream.Signature(params.row)),
-            },
+            table=In(params.table),
+            idxs=In(stream.Signature(params.result)),
+            rows=Out(stream.Signature(params.row)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, table, row = self.params, self.table, self.rows.payload
         goes = Signal()
         valid, beyond = Signal(STAGES), Signal(STAGES)
@@ -59,4 +56,3 @@ class RowFinder(Component):
                 row.beyond.eq(beyond[-1]),
                 *(row[name].eq(ordered[-1][name]) for name, _ in params.ordered),
             ]
-        return m

@@ -28,16 +28,13 @@ class RowKeeper(Component):
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
             params,
-            {
-                "slot_bits": In(4),
-                "order": In(stream.Signature(params.ordered)),
-                "fetched": In(stream.Signature(params.reads.beat)),
-                "parts": Out(stream.Signature(params.reads.beat)),
-            },
+            slot_bits=In(4),
+            order=In(stream.Signature(params.ordered)),
+            fetched=In(stream.Signature(params.reads.beat)),
+            parts=Out(stream.Signature(params.reads.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         beat, row = self.params.reads.beat, self.order.payload
         sizes = MemoryParams(shape=beat, depth=self.params.kept_parts)
         m.submodules.stored = stored = DualPortMemory(sizes)
@@ -70,7 +67,6 @@ class RowKeeper(Component):
             SHARE(part.user).final.eq(delay(m, row.final, cycles, "final")),
         ]
         connect(m, queue.o, flipped(self.parts))
-        return m
 
     def count(self, m: Module, slot: Value, number: Signal, ended: Value) -> Value:
         """Return the number of the last part that is kept in ``slot``."""

@@ -41,27 +41,24 @@ class RowOutput(Component):
         }
         super().__init__(
             params,
-            {
-                "streamed": In(1),
-                "posted": In(1),
-                "address": In(64),
-                "begin": In(1),
-                "halt": In(1),
-                "rows": In(stream.Signature(params.gather.beat)),
-                "done": Out(1),
-                "failed": Out(1),
-                "silent": Out(1),
-                "events": Out(EVENTS),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                **memory,
-                **consumer,
-                **(host if params.to_host else {}),
-            },
+            streamed=In(1),
+            posted=In(1),
+            address=In(64),
+            begin=In(1),
+            halt=In(1),
+            rows=In(stream.Signature(params.gather.beat)),
+            done=Out(1),
+            failed=Out(1),
+            silent=Out(1),
+            events=Out(EVENTS),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            **memory,
+            **consumer,
+            **(host if params.to_host else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.params.to_memory:
             m.submodules.writer = writer = RowWriter(self.params)
             connect(m, writer.m_axi, flipped(self.m_axi))
@@ -91,7 +88,6 @@ class RowOutput(Component):
                 self.events.posted.eq(poster.moved),
             ]
             self.use(m, poster, self.posted)
-        return m
 
     def use(self, m: Module, part: RowWriter | RowStream | RowPoster, meant) -> None:
         """Connect ``part`` to rows and control, which it takes while ``meant`` selects it."""

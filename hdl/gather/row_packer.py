@@ -33,17 +33,14 @@ class RowPacker(Component):
     def __init__(self, params: GatherParams) -> None:
         super().__init__(
             params,
-            {
-                "joined": In(1),
-                "first": In(params.first_bits),
-                "parts": In(stream.Signature(params.reads.beat)),
-                "read": Out(ROW_READ),
-                "beats": Out(stream.Signature(params.beat)),
-            },
+            joined=In(1),
+            first=In(params.first_bits),
+            parts=In(stream.Signature(params.reads.beat)),
+            read=Out(ROW_READ),
+            beats=Out(stream.Signature(params.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=2, unit_bytes=1)
         m.submodules.packer = packer = BeatPacker(sizes)
         packed = packer.beats.payload
@@ -58,7 +55,6 @@ class RowPacker(Component):
                 final=packed.user[1],
             ),
         ]
-        return m
 
     def take(self, m: Module, parts: Any) -> None:
         """Drive ``parts``, through a register, with the bytes of a beat that belong to the row."""

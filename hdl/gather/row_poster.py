@@ -34,21 +34,18 @@ class RowPoster(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
             params,
-            {
-                "address": In(64),
-                "size": In(params.size_bits),
-                "begin": In(1),
-                "halt": In(1),
-                "rows": In(stream.Signature(params.gather.beat)),
-                "done": Out(1),
-                "moved": Out(1),
-                "writes": Out(stream.Signature(params.requester.writes.cutter.request)),
-                "data": Out(stream.Signature(params.data_bits)),
-            },
+            address=In(64),
+            size=In(params.size_bits),
+            begin=In(1),
+            halt=In(1),
+            rows=In(stream.Signature(params.gather.beat)),
+            done=Out(1),
+            moved=Out(1),
+            writes=Out(stream.Signature(params.requester.writes.cutter.request)),
+            data=Out(stream.Signature(params.data_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         rows, request = self.rows, self.writes.payload
         beat_bytes, low = self.params.beat_bytes, exact_log2(FOUR_KB)
         most = FOUR_KB // beat_bytes  # beats of a request
@@ -110,4 +107,3 @@ class RowPoster(Component):
             m.d.sync += [offers.eq(0), left.eq(0)]
         with m.If(begun):  # nothing is left
             m.d.sync += [address.eq(self.address), left.eq(self.size)]
-        return m

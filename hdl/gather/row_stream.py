@@ -34,21 +34,18 @@ class RowStream(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
             params,
-            {
-                "begin": In(1),
-                "halt": In(1),
-                "rows": In(stream.Signature(params.gather.beat)),
-                "done": Out(1),
-                "failed": Out(1),
-                "silent": Out(1),
-                "moved": Out(1),
-                "tick": In(1),
-                "m_axis": Out(AxiStreamSignature(data_bits=params.data_bits)),
-            },
+            begin=In(1),
+            halt=In(1),
+            rows=In(stream.Signature(params.gather.beat)),
+            done=Out(1),
+            failed=Out(1),
+            silent=Out(1),
+            moved=Out(1),
+            tick=In(1),
+            m_axis=Out(AxiStreamSignature(data_bits=params.data_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         axis, row = self.m_axis, self.rows.payload
         inside = Signal()  # a packet was begun, and has not ended
         final = Signal()  # the beat at ``m_axis`` is the array's last
@@ -85,4 +82,3 @@ class RowStream(Component):
             m.d.sync += [self.silent.eq(1), self.failed.eq(1)]
         with m.Elif(self.begin):
             m.d.sync += [self.silent.eq(axis.tvalid | inside), self.failed.eq(axis.tvalid | inside)]
-        return m

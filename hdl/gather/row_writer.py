@@ -43,22 +43,19 @@ class RowWriter(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
             params,
-            {
-                "address": In(params.address_bits),
-                "begin": In(1),
-                "halt": In(1),
-                "rows": In(stream.Signature(params.gather.beat)),
-                "done": Out(1),
-                "failed": Out(1),
-                "events": Out(EVENTS),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "m_axi": Out(params.port.write_bus),
-            },
+            address=In(params.address_bits),
+            begin=In(1),
+            halt=In(1),
+            rows=In(stream.Signature(params.gather.beat)),
+            done=Out(1),
+            failed=Out(1),
+            events=Out(EVENTS),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            m_axi=Out(params.port.write_bus),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.port = port = AxiWritePort(self.params.port)
         connect(m, port.axi, flipped(self.m_axi))
         room = Signal()  # there is room for a beat
@@ -90,7 +87,6 @@ class RowWriter(Component):
             m.d.sync += ended.eq(1)
         with m.Elif(self.done):
             m.d.sync += ended.eq(0)
-        return m
 
     def cut(self, m: Module, room: Signal) -> tuple[Any, Value, Value, Value]:
         """Request bursts; return them, whether a beat moves, whether a burst ends with it, and

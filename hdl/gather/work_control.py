@@ -46,40 +46,37 @@ class WorkControl(Component):
         writes = params.requester.writes
         super().__init__(
             params,
-            {
-                "work": In(stream.Signature(WORK)),
-                "more": In(1),
-                "busy": Out(1),
-                "table": Out(params.gather.table),
-                "destination": Out(64),
-                "size": Out(params.size_bits),
-                "streamed": Out(1),
-                "posted": Out(1),
-                "arrays": Out(stream.Signature(params.idx_array)),
-                "begin": Out(1),
-                "read": In(ROW_READ),
-                "failure": In(Cause),
-                "idx_failed": In(1),
-                "written": In(1),
-                "write_failed": In(1),
-                "writes": Out(stream.Signature(writes.cutter.request)),
-                "data": Out(stream.Signature(params.data_bits)),
-                "visible": In(1),
-                "reported": Out(1),
-                "stop": In(1),
-                "stopping": Out(1),
-                "awaited": In(1),
-                "halt": Out(1),
-                "idle": In(1),
-                "reset": In(1),
-                "cleared": In(1),
-                "forgotten": Out(1),
-                "empty": Out(1),
-            },
+            work=In(stream.Signature(WORK)),
+            more=In(1),
+            busy=Out(1),
+            table=Out(params.gather.table),
+            destination=Out(64),
+            size=Out(params.size_bits),
+            streamed=Out(1),
+            posted=Out(1),
+            arrays=Out(stream.Signature(params.idx_array)),
+            begin=Out(1),
+            read=In(ROW_READ),
+            failure=In(Cause),
+            idx_failed=In(1),
+            written=In(1),
+            write_failed=In(1),
+            writes=Out(stream.Signature(writes.cutter.request)),
+            data=Out(stream.Signature(params.data_bits)),
+            visible=In(1),
+            reported=Out(1),
+            stop=In(1),
+            stopping=Out(1),
+            awaited=In(1),
+            halt=Out(1),
+            idle=In(1),
+            reset=In(1),
+            cleared=In(1),
+            forgotten=Out(1),
+            empty=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.judge = judge = WorkJudge(self.params)
         work = Signal(WORK, reset_less=True)
         stopped = Signal()  # the running request was stopped
@@ -96,7 +93,6 @@ class WorkControl(Component):
         with m.Elif(self.empty):
             m.d.sync += [self.stopping.eq(0), forgets.eq(0)]
         self.report(m, work, judge, stopped, fsm.ongoing("JUDGE"))
-        return m
 
     def step(
         self,

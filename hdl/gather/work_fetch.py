@@ -45,25 +45,22 @@ class WorkFetch(Component):
         self.beat_latency = self.waiting.latency
         super().__init__(
             params,
-            {
-                "ring": In(RING),
-                "close": In(1),
-                "flush": In(1),
-                "requests": Out(stream.Signature(params.reads.cutter.request)),
-                "beats": In(stream.Signature(params.reads.beat)),
-                "work": Out(stream.Signature(WORK)),
-                "consumer": Out(INDEX_BITS),
-                "awaited": Out(1),
-                "owes": Out(1),
-                "busy": Out(1),
-                "fault": Out(Fault),
-                "cause": Out(Cause),
-                "events": Out(EVENTS),
-            },
+            ring=In(RING),
+            close=In(1),
+            flush=In(1),
+            requests=Out(stream.Signature(params.reads.cutter.request)),
+            beats=In(stream.Signature(params.reads.beat)),
+            work=Out(stream.Signature(WORK)),
+            consumer=Out(INDEX_BITS),
+            awaited=Out(1),
+            owes=Out(1),
+            busy=Out(1),
+            fault=Out(Fault),
+            cause=Out(Cause),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.reader = reader = RingReader.sized(
             address_bits=64, ahead=self.params.descriptors
         )
@@ -94,7 +91,6 @@ class WorkFetch(Component):
         m.d.sync += coming.eq(coming + (reader.demands.valid & reader.demands.ready) - comes)
         unread = self.receive(m, waiting, comes, stopped)
         self.report(m, reader, comes, unread, shut)
-        return m
 
     def receive(self, m: Module, waiting: Fifo, comes: Signal, stopped: Signal) -> Value:
         """Queue descriptors as they come; return whether the one that comes must be dropped."""

@@ -24,12 +24,9 @@ class WorkJudge(Component):
     latency = 5
 
     def __init__(self, params: GatherEngineParams) -> None:
-        super().__init__(
-            params, {"work": In(WORK), "illegal": Out(1), "size": Out(params.size_bits)}
-        )
+        super().__init__(params, work=In(WORK), illegal=Out(1), size=Out(params.size_bits))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work, params = self.work, self.params
         bits = params.address_bits
         elsewhere = work.streamed | work.posted
@@ -61,7 +58,6 @@ class WorkJudge(Component):
             *(result[k].eq(fault) for k, fault in enumerate(faults.values())),
             self.illegal.eq(result.any()),
         ]
-        return m
 
     def beyond(self, m: Module) -> Value:
         """Return whether the array of idxs is not inside device memory."""

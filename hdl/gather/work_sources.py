@@ -25,16 +25,13 @@ class WorkSources(Component):
         requests = stream.Signature(WORK)
         super().__init__(
             params,
-            {
-                "submitted": In(requests),
-                **({"fetched": In(requests)} if params.descriptors else {}),
-                "work": Out(requests),
-                "waits": Out(1),
-            },
+            submitted=In(requests),
+            **({"fetched": In(requests)} if params.descriptors else {}),
+            work=Out(requests),
+            waits=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.queue = queue = Fifo.sized(
             shape=WORK, depth=self.params.requests, style="distributed"
         )
@@ -44,7 +41,6 @@ class WorkSources(Component):
         else:
             connect(m, queue.o, flipped(self.work))
             m.d.comb += self.waits.eq(queue.o.valid)
-        return m
 
     def take_turns(self, m: Module, queue: Fifo) -> None:
         """Let both sources take turns; the choice is made a cycle ahead."""

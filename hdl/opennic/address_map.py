@@ -48,10 +48,9 @@ class AddressMap(Component):
             f"m_axil_{k}": Out(AxiLiteSignature(address_bits=bits))
             for k, (_, bits) in enumerate(params.windows)
         }
-        super().__init__(params, {"s_axil": In(BOX_LITE), "resets": In(1), **buses})
+        super().__init__(params, s_axil=In(BOX_LITE), resets=In(1), **buses)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         s = self.s_axil
         buses = [getattr(self, f"m_axil_{k}") for k in range(len(self.params.windows))]
         data = Signal(32, reset_less=True)
@@ -66,7 +65,6 @@ class AddressMap(Component):
         writes = [[(b.awvalid, b.awready), (b.wvalid, b.wready)] for b in buses]
         self.pass_on(m, "aw", "b", has_data, writes)
         self.pass_on(m, "ar", "r", Const(1), [[(b.arvalid, b.arready)] for b in buses])
-        return m
 
     def pass_on(self, m: Module, to: str, back: str, begins: Value, sent: Any) -> None:
         """Pass accesses, one at a time, by channel ``to``, and responses by channel ``back``.

@@ -34,8 +34,7 @@ class ModuleReset(Component):
         ports |= dict.fromkeys(("mod_rst_done", "hold", "reset"), Out(1))
         super().__init__(params, ports)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         state = Signal(State)
         left = Signal(range(DRAIN_CYCLES), init=RESET_CYCLES - 1)
         reset = Signal(init=1)
@@ -59,4 +58,3 @@ class ModuleReset(Component):
                 m.d.sync += [state.eq(State.RESETS), left.eq(RESET_CYCLES - 1), reset.eq(1)]
             with m.Default(), m.If(~left.any() & self.mod_rstn):
                 m.d.sync += [state.eq(State.RUNS), reset.eq(0), hold.eq(0), done.eq(1)]
-        return m

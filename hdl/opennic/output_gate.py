@@ -26,10 +26,9 @@ class OutputGate(Component):
 
     def __init__(self, params: OutputGateParams) -> None:
         beats = stream.Signature(params.shape)
-        super().__init__(params, {"i": In(beats), "o": Out(beats), "hold": In(1), "idle": Out(1)})
+        super().__init__(params, i=In(beats), o=Out(beats), hold=In(1), idle=Out(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         inside = Signal()  # a packet has been offered, and its last beat has not been taken
         opens = inside | ~self.hold
@@ -44,4 +43,3 @@ class OutputGate(Component):
         idle = Signal(reset_less=True)
         m.d.sync += idle.eq(self.hold & ~inside)
         m.d.comb += self.idle.eq(idle)
-        return m

@@ -36,11 +36,14 @@ class PacketMeasure(Component):
         stated = {"stated": In(SIZE_BITS)} if params.stated else {}
         super().__init__(
             params,
-            {"axis": In(AXIS), "room": In(1), "o": Out(AXIS), "size": Out(SIZE_BITS), **stated},
+            axis=In(AXIS),
+            room=In(1),
+            o=Out(AXIS),
+            size=Out(SIZE_BITS),
+            **stated,
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         axis, o = self.axis, self.o
         come = Signal()  # ``beat`` holds a beat
         beat = {
@@ -78,7 +81,6 @@ class PacketMeasure(Component):
         ]
         m.d.comb += [o.tvalid.eq(valid), o.tlast.eq(final), o.tuser.eq(marked)]
         m.d.comb += [o.tdata.eq(data), o.tkeep.eq(mask), self.size.eq((where + 1)[:SIZE_BITS])]
-        return m
 
     def misstated(self, m: Module, before: Signal, last: Signal, end: Cat):
         """Return whether the beat's stated size is not that of the packet, as far as is known."""

@@ -49,17 +49,14 @@ class PacketStore(Component):
         events = dict.fromkeys(("kept", "dropped", "malformed"), Out(1))
         super().__init__(
             params,
-            {
-                "i": In(AXIS),
-                "size": In(SIZE_BITS),
-                "room": Out(1),
-                "o": Out(stream.Signature(SIZED)),
-                **events,
-            },
+            i=In(AXIS),
+            size=In(SIZE_BITS),
+            room=Out(1),
+            o=Out(stream.Signature(SIZED)),
+            **events,
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, params = self.i, self.params
         m.submodules.packets = packets = PacketBuffer(params.buffer)
         # A packet has a word of its own, and two words are in registers behind the memory.
@@ -101,4 +98,3 @@ class PacketStore(Component):
             sizes.o.ready.eq(packets.o.valid & self.o.ready & beat.last),
         ]
         expect(m, self, knows_the_size=lambda: ~packets.o.valid | sizes.o.valid)
-        return m

@@ -54,11 +54,9 @@ class SwitchPlugin(Component):
         into, out = In(BOX_STREAM).array(PORTS), Out(BOX_STREAM).array(PORTS)
         super().__init__(
             params,
-            {
-                **{f"s_axil_{k}": In(bus) for k, bus in enumerate(lite)},
-                **{"s_axis_rx": into, "m_axis_tx": out, "s_axis_h2c": into, "m_axis_c2h": out},
-                **{"mod_rstn": In(1), "mod_rst_done": Out(1), "resets": Out(1)},
-            },
+            **{f"s_axil_{k}": In(bus) for k, bus in enumerate(lite)},
+            **{"s_axis_rx": into, "m_axis_tx": out, "s_axis_h2c": into, "m_axis_c2h": out},
+            **{"mod_rstn": In(1), "mod_rst_done": Out(1), "resets": Out(1)},
         )
 
     @property
@@ -72,8 +70,7 @@ class SwitchPlugin(Component):
         """Return the sizes of a port's paths."""
         return PortPathsParams(ethertype=self.ethertype, switch_words=self.switch_words)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         reset = self.add_reset(m)
         in_run = DomainRenamer("running")
         m.submodules.core = core = in_run(self.switch(self.params))
@@ -95,7 +92,6 @@ class SwitchPlugin(Component):
             *(status[name].eq(counters.counts[name]) for name, _ in COUNTERS.counters),
             counters.clear.eq(registers.control.clear_packets),
         ]
-        return m
 
     def add_reset(self, m: Module) -> ModuleReset:
         """Add the reset's sequence, and the clock domains that it resets."""

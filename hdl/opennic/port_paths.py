@@ -91,21 +91,18 @@ class PortPaths(Component):
     def __init__(self, params: PortPathsParams) -> None:
         super().__init__(
             params,
-            {
-                "rx": In(BOX_STREAM),
-                "h2c": In(BOX_STREAM),
-                "from_switch": In(AXIS).array(params.streams),
-                "tx": Out(stream.Signature(params.arbiter.output)),
-                "c2h": Out(stream.Signature(SIZED)),
-                "to_switch": Out(AXIS).array(params.streams),
-                "hold": In(1),
-                "idle": Out(1),
-                "events": Out(PORT_EVENTS),
-            },
+            rx=In(BOX_STREAM),
+            h2c=In(BOX_STREAM),
+            from_switch=In(AXIS).array(params.streams),
+            tx=Out(stream.Signature(params.arbiter.output)),
+            c2h=Out(stream.Signature(SIZED)),
+            to_switch=Out(AXIS).array(params.streams),
+            hold=In(1),
+            idle=Out(1),
+            events=Out(PORT_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, events = self.params, self.events
         m.submodules.split = split = params.split
         m.submodules.arbiter = arbiter = StreamArbiter(params.arbiter)
@@ -144,7 +141,6 @@ class PortPaths(Component):
             events.from_switch.eq(count_ones([store.kept for store in from_switch])),
             events.from_switch_malformed.eq(count_ones([store.malformed for store in from_switch])),
         ]
-        return m
 
     def to_stream(self, m: Module, k: int, axis: Any, size: Value) -> Value:
         """Lead packets to a stream of the switch; return whether one finds no room."""

@@ -83,20 +83,17 @@ class Worker(Component):
             weights["m_axi_weights"] = weights["m_axi_weights"].array(params.movers)
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                "s_axi_model": In(model),
-                "m_axi_words": Out(port).array(params.readers * params.ports),
-                **weights,
-                "m_axi_labels": Out(port),
-                "m_axis": Out(AXIS),
-                "s_axis": In(AXIS),
-                "busy": Out(1),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            s_axi_model=In(model),
+            m_axi_words=Out(port).array(params.readers * params.ports),
+            **weights,
+            m_axi_labels=Out(port),
+            m_axis=Out(AXIS),
+            s_axis=In(AXIS),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         parts = add_parts(m, self.params, self.registers)
         self.add_core_domain(m, parts)
         connect_exchange(m, parts)
@@ -117,7 +114,6 @@ class Worker(Component):
         watch_memory(m, parts)
         connect_status(m, parts)
         m.d.comb += self.busy.eq(parts.control.busy)
-        return m
 
     def add_core_domain(self, m: Module, parts: WorkerParts) -> None:
         """Make the clock domain of the core, which a soft reset resets as well.

@@ -78,15 +78,12 @@ class BeatPacker(Component):
     def __init__(self, params: BeatPackerParams) -> None:
         super().__init__(
             params,
-            {
-                "first": In(params.lane_bits),
-                "parts": In(stream.Signature(params.part)),
-                "beats": Out(stream.Signature(params.beat)),
-            },
+            first=In(params.lane_bits),
+            parts=In(stream.Signature(params.part)),
+            beats=Out(stream.Signature(params.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lanes, bits, size = self.params.lanes, self.params.lane_bits, self.params.unit_bytes * 8
         part, beat = self.parts.payload, data_register(m, self.beats.payload)
         free, second = Signal(), Signal()
@@ -152,4 +149,3 @@ class BeatPacker(Component):
                 ]
         with m.Elif(~self.parts.valid & ~inside):
             m.d.sync += [fill.eq(self.first), room.eq(to_end), some.eq(self.first.any())]
-        return m

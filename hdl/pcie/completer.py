@@ -47,18 +47,15 @@ class Completer(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "cq": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
-                "cc": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
-                "axil": Out(AxiLiteSignature(address_bits=params.address_bits)),
-                "tick": In(1),
-                "broken": Out(1),
-                "events": Out(EVENTS),
-            },
+            cq=In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
+            cc=Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
+            axil=Out(AxiLiteSignature(address_bits=params.address_bits)),
+            tick=In(1),
+            broken=Out(1),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.intake = intake = RequestIntake(self.params)
         m.submodules.master = master = RegisterMaster(self.params)
         connect(m, flipped(self.cq), intake.cq)
@@ -115,7 +112,6 @@ class Completer(Component):
             self.events.refused.eq(done & verdict.good & failed),
         ]
         self.answer(m, packet, verdict, failed, result)
-        return m
 
     def accessed(self, access: Any, packet: Any, at: Value) -> list[Any]:
         """Return the assignments to ``access`` for dword ``at`` of a request."""

@@ -33,19 +33,16 @@ class CompletionJudge(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "provided": In(params.of_tag),
-                "read": In(params.cutter.piece),
-                "ready": Out(1),
-                "steps": In(stream.Signature(params.step)),
-                "judged": Out(stream.Signature(params.judged)),
-                "expects": Out(params.tags),
-                "stranger": Out(1),
-            },
+            provided=In(params.of_tag),
+            read=In(params.cutter.piece),
+            ready=Out(1),
+            steps=In(stream.Signature(params.step)),
+            judged=Out(stream.Signature(params.judged)),
+            expects=Out(params.tags),
+            stranger=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         step, head = self.steps.payload, self.steps.payload.head
         result = head.descriptor
@@ -92,7 +89,6 @@ class CompletionJudge(Component):
         clear_bit = Mux(last, item << tag, 0)
         m.d.sync += self.expects.eq((self.expects | set_bit) & ~clear_bit)
         expect(m, self, steps_follow_each_other=lambda: self.follow(m, goes))
-        return m
 
     def follow(self, m: Module, goes: Value) -> Value:
         """Return whether a step goes on with a completion if one goes on, and ends it first."""

@@ -31,17 +31,14 @@ class CompletionPlacer(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "judged": In(stream.Signature(params.judged)),
-                "open": In(params.tags),
-                "placed": Out(params.placed),
-                "failure": Out(params.failure),
-                "ends": Out(params.ends),
-            },
+            judged=In(stream.Signature(params.judged)),
+            open=In(params.tags),
+            placed=Out(params.placed),
+            failure=Out(params.failure),
+            ends=Out(params.ends),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, judged = self.params, self.judged.payload
         step, head = judged.step, judged.step.head
         tail_goes, head_goes = self.take_apart(m)
@@ -72,7 +69,6 @@ class CompletionPlacer(Component):
         for shown, (happens, said) in zip(self.ends, ways, strict=True):
             m.d.sync += [shown.eq(said), shown.valid.eq(happens & said.valid)]
         self.place(m, tail_goes & kept_writes, stored.tag, head_goes & writes, tag)
-        return m
 
     def take_apart(self, m: Module) -> tuple[Signal, Signal]:
         """Return whether the tail is taken in this cycle, and whether the head is."""

@@ -31,14 +31,11 @@ class CompletionSplitter(Component):
         user = rc_user(params.data_bits)
         super().__init__(
             params,
-            {
-                "rc": In(PcieStreamSignature(data_bits=params.data_bits, user=user)),
-                "steps": Out(stream.Signature(params.step)),
-            },
+            rc=In(PcieStreamSignature(data_bits=params.data_bits, user=user)),
+            steps=Out(stream.Signature(params.step)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, count = self.params, self.params.packets
         inside = Signal()  # a completion goes on from the previous beat
         index = Signal(range(count))  # which of those that begin is next
@@ -86,7 +83,6 @@ class CompletionSplitter(Component):
                     m.d.sync += inside.eq(
                         Mux(step.head.valid, ~step.head.ends, step.tail.valid & ~step.tail.ends)
                     )
-        return m
 
     def take(self, m: Module, inside: Value) -> tuple[Value, Any, Signal]:
         """Return whether a beat is there, the beat in the layout of both widths, and its ready."""

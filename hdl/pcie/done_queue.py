@@ -30,8 +30,7 @@ class DoneQueue(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(params, queue_ports(params))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, tags = self.params, self.params.tags
         entry = data.StructLayout({"ends": params.ends, "timed_out": 1, "stopped": 1})
         m.submodules.queue = queue = Fifo.sized(
@@ -59,7 +58,6 @@ class DoneQueue(Component):
             self.busy.eq(awaited.any() | comes | queue.level.any() | self.turns.valid),
         ]
         self.take(m, queue, entry)
-        return m
 
     def abandon(self, m: Module, awaited: Signal) -> None:
         """Check one tag after the other; abandon one that is late for two cycles, if none ends."""

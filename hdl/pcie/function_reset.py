@@ -41,20 +41,17 @@ class FunctionReset(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "function": In(FUNCTION),
-                "begins": Out(1),
-                "tick": In(1),
-                "stop": Out(1),
-                "idle": In(1),
-                "clear": Out(1),
-                "owes": In(1),
-                "late": Out(1),
-            },
+            function=In(FUNCTION),
+            begins=Out(1),
+            tick=In(1),
+            stop=Out(1),
+            idle=In(1),
+            clear=Out(1),
+            owes=In(1),
+            late=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         function = self.function
         ticks, over, runs = Signal(range(TICKS + 1)), Signal(), Signal()
         stopped = Signal(HEARD)  # shift register: cycles in a row with ``stop`` high
@@ -85,4 +82,3 @@ class FunctionReset(Component):
                 m.d.sync += function.done.eq(function.in_process)
                 with m.If(~function.in_process):
                     m.next = "RUN"
-        return m

@@ -46,21 +46,18 @@ class InterruptSender(Component):
     def __init__(self, params: InterruptSenderParams) -> None:
         super().__init__(
             params,
-            {
-                "demands": In(params.vectors),
-                "enable": In(1),
-                "clear": In(1),
-                "vector": Out(BLOCK_VECTORS),
-                "send": Out(1),
-                "sent": In(1),
-                "failed": In(1),
-                "late": Out(1),
-                "silent": Out(1),
-            },
+            demands=In(params.vectors),
+            enable=In(1),
+            clear=In(1),
+            vector=Out(BLOCK_VECTORS),
+            send=Out(1),
+            sent=In(1),
+            failed=In(1),
+            late=Out(1),
+            silent=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         waiting = Signal(self.params.vectors)
         requested = Signal(self.params.vectors)  # the block has a request, and has not answered
         chosen = Signal(self.params.vectors)
@@ -79,7 +76,6 @@ class InterruptSender(Component):
         with m.Elif(self.sent | self.failed):
             m.d.sync += requested.eq(0)
         self.watch(m, requested.any() | (waiting.any() & self.enable))
-        return m
 
     def watch(self, m: Module, busy: Value) -> None:
         """Report that none was sent for too long while the block is ``busy`` or has to be."""

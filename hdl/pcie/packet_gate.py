@@ -43,8 +43,7 @@ class PacketGate(Component):
     def __init__(self, params: PacketGateParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         fifo, last = self.params.fifo, self.params.last_bit
         m.submodules.beats = beats = Fifo(fifo)
         connect(m, flipped(self.i), beats.i)
@@ -61,4 +60,3 @@ class PacketGate(Component):
             m.d.sync += [whole.eq(whole + 1), ready.eq(1)]
         with m.If(leaves & ~comes):
             m.d.sync += [whole.eq(whole - 1), ready.eq(whole != 1)]
-        return m

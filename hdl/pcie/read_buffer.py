@@ -25,22 +25,18 @@ class ReadBuffer(Component):
         self.latency = self.lane.latency
         super().__init__(
             params,
-            {
-                "placed": In(params.placed),
-                "at": In(params.tag_bits + params.line_bits),
-                "data": Out(params.data_bits),
-            },
+            placed=In(params.placed),
+            at=In(params.tag_bits + params.line_bits),
+            data=Out(params.data_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         odd = self.at[params.line_bits]
         place = Cat(self.at[: params.line_bits], self.at[params.line_bits + 1 :])
         lines = [self.bank(m, number, place) for number in range(BANKS)]
         which = delay(m, odd, self.latency, "odd")
         m.d.comb += self.data.eq(Mux(which, lines[1], lines[0]))
-        return m
 
     def bank(self, m: Module, number: int, place: Value) -> Value:
         """Add a bank, and return its line at ``place``."""

@@ -37,16 +37,13 @@ class ReadPace(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "share": In(SHARE_BITS),
-                "goes": In(1),
-                "bytes": In(params.size_bits),
-                "may_go": Out(1),
-            },
+            share=In(SHARE_BITS),
+            goes=In(1),
+            bytes=In(params.size_bits),
+            may_go=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         # A token is 1/256 of a beat.
         by_byte = SHARE_BITS - exact_log2(params.data_bits // 8)
@@ -63,4 +60,3 @@ class ReadPace(Component):
         with m.Else():
             m.d.sync += tokens.eq((tokens + comes - spent)[: len(tokens)])
         expect(m, self, goes_when_it_may=lambda: ~self.goes | self.may_go)
-        return m

@@ -41,8 +41,7 @@ class ReadQueue(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(params, queue_ports(params))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, turn = self.params, self.turns.payload
         m.submodules.waiting = waiting = Fifo(
             FifoParams(
@@ -81,7 +80,6 @@ class ReadQueue(Component):
                 done.eq(self.is_done(next_one.tag)),
                 gone.eq(0),
             ]
-        return m
 
     def is_done(self, tag: Value) -> Value:
         """Return whether a read is done, or will be in the next cycle."""

@@ -79,24 +79,21 @@ class ReadRequester(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.cutter.request)),
-                "beats": Out(stream.Signature(params.beat)),
-                "limit": In(3),
-                "share": In(SHARE_BITS),
-                "tick": In(1),
-                "stop": In(1),
-                "forget": In(1),
-                "idle": Out(1),
-                "owes": Out(1),
-                "events": Out(EVENTS),
-                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-            },
+            requests=In(stream.Signature(params.cutter.request)),
+            beats=Out(stream.Signature(params.beat)),
+            limit=In(3),
+            share=In(SHARE_BITS),
+            tick=In(1),
+            stop=In(1),
+            forget=In(1),
+            idle=Out(1),
+            owes=Out(1),
+            events=Out(EVENTS),
+            rq=Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            rc=In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         cutter = RequestCutter(params.cutter)
         add_with_reset(m, "cutter", cutter, self.forget)
@@ -168,4 +165,3 @@ class ReadRequester(Component):
                 ~self.requests.valid | ~self.requests.payload.address[:2].any()
             ),
         )
-        return m

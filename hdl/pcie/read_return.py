@@ -38,26 +38,23 @@ class ReadReturn(Component):
         self.latency = self.turns.latency + 1 + ReadBuffer(params).latency
         super().__init__(
             params,
-            {
-                "stop": In(1),
-                "forget": In(1),
-                "epoch": In(EPOCH),
-                "order": In(stream.Signature(params.waiting)),
-                "left": Out(params.of_tag),
-                "busy": Out(1),
-                "ends": In(params.ends),
-                "done": In(params.tags),
-                "open": In(params.tags),
-                "failure": In(params.failure),
-                "abandoned": Out(params.of_tag),
-                "at": Out(params.tag_bits + params.line_bits),
-                "data": In(params.data_bits),
-                "beats": Out(stream.Signature(params.beat)),
-            },
+            stop=In(1),
+            forget=In(1),
+            epoch=In(EPOCH),
+            order=In(stream.Signature(params.waiting)),
+            left=Out(params.of_tag),
+            busy=Out(1),
+            ends=In(params.ends),
+            done=In(params.tags),
+            open=In(params.tags),
+            failure=In(params.failure),
+            abandoned=Out(params.of_tag),
+            at=Out(params.tag_bits + params.line_bits),
+            data=In(params.data_bits),
+            beats=Out(stream.Signature(params.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         turn, valid, leaves, waits = self.wait(m)
         m.submodules.queue = queue = ReservedFifo.sized(shape=params.beat, depth=QUEUE, passes=True)
@@ -91,7 +88,6 @@ class ReadReturn(Component):
         m.d.comb += self.at.eq(Cat(looked.line, looked.tag))
         beats = self.push(m, queue, looked, went, self.cause(m, looked, went))
         m.d.comb += self.busy.eq(waits | went | beats)
-        return m
 
     def looked(self) -> data.StructLayout:
         """Describe a line that is being read, and the state of its read at that time."""

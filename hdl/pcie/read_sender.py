@@ -30,20 +30,17 @@ class ReadSender(Component):
         user = rq_user(params.data_bits)
         super().__init__(
             params,
-            {
-                "hold": In(3),
-                "forget": In(1),
-                "epoch": In(EPOCH),
-                "pieces": In(stream.Signature(params.cutter.piece)),
-                "tags": In(stream.Signature(params.tag_bits)),
-                "provided": Out(params.of_tag),
-                "order": Out(stream.Signature(params.waiting)),
-                "rq": Out(PcieStreamSignature(data_bits=params.data_bits, user=user)),
-            },
+            hold=In(3),
+            forget=In(1),
+            epoch=In(EPOCH),
+            pieces=In(stream.Signature(params.cutter.piece)),
+            tags=In(stream.Signature(params.tag_bits)),
+            provided=Out(params.of_tag),
+            order=Out(stream.Signature(params.waiting)),
+            rq=Out(PcieStreamSignature(data_bits=params.data_bits, user=user)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, piece, entry = self.params, self.pieces.payload, self.order.payload
         sends = self.send(m, self.tags.payload)
         may_go = Signal()
@@ -71,7 +68,6 @@ class ReadSender(Component):
                 m.d.sync += place.eq(Mux(piece.last, 0, (place + piece.bytes)[:PLACE_BITS]))
             with m.Elif(self.forget):
                 m.d.sync += place.eq(0)
-        return m
 
     def send(self, m: Module, tag: Value) -> Any:
         """Return the stream into a register before RQ, which takes ``pieces.payload``."""

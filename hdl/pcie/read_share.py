@@ -55,18 +55,15 @@ class ReadShare(Component):
     def __init__(self, params: ReadShareParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.user.cutter.request)).array(params.users),
-                "beats": Out(stream.Signature(params.user.beat)).array(params.users),
-                "requested": Out(stream.Signature(params.shared.cutter.request)),
-                "answers": In(stream.Signature(params.shared.beat)),
-                "most": In(COUNT_BITS),
-                "under_way": Out(COUNT_BITS),
-            },
+            requests=In(stream.Signature(params.user.cutter.request)).array(params.users),
+            beats=Out(stream.Signature(params.user.beat)).array(params.users),
+            requested=Out(stream.Signature(params.shared.cutter.request)),
+            answers=In(stream.Signature(params.shared.beat)),
+            most=In(COUNT_BITS),
+            under_way=Out(COUNT_BITS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         room = Signal(COUNT_BITS)  # requests that may still be sent, if there is a limit
         self.issue(m, ~room.any() & self.most.any())
         provided, bits = self.answers.payload, self.params.user.user_bits
@@ -92,7 +89,6 @@ class ReadShare(Component):
         ]
         with m.If(~self.under_way.any() & ~goes):
             m.d.sync += room.eq(self.most)
-        return m
 
     def issue(self, m: Module, full: Value) -> None:
         """Arbitrate the users' requests, and add the user's number to each."""

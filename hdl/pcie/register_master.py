@@ -27,17 +27,14 @@ class RegisterMaster(Component):
     def __init__(self, params: CompleterParams) -> None:
         super().__init__(
             params,
-            {
-                "accesses": In(stream.Signature(params.access)),
-                "answer": Out(ACCESS_ANSWER),
-                "tick": In(1),
-                "broken": Out(1),
-                "axil": Out(AxiLiteSignature(address_bits=params.address_bits)),
-            },
+            accesses=In(stream.Signature(params.access)),
+            answer=Out(ACCESS_ANSWER),
+            tick=In(1),
+            broken=Out(1),
+            axil=Out(AxiLiteSignature(address_bits=params.address_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bus, access = self.axil, self.accesses.payload
         owes = Signal()  # the slave owes an answer,
         writes = Signal()  # of a write;
@@ -84,4 +81,3 @@ class RegisterMaster(Component):
                 bus.wvalid.eq(access.writes),
                 bus.arvalid.eq(~access.writes),
             ]
-        return m

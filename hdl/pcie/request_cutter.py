@@ -67,15 +67,12 @@ class RequestCutter(Component):
     def __init__(self, params: CutterParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "limit": In(3),
-                "pieces": Out(stream.Signature(params.piece)),
-            },
+            requests=In(stream.Signature(params.request)),
+            limit=In(3),
+            pieces=Out(stream.Signature(params.piece)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request, bits = self.requests.payload, self.params.offset_bits
         piece = data_register(m, self.pieces.payload)
         held = Signal()  # something is left of a request
@@ -126,7 +123,6 @@ class RequestCutter(Component):
                 ~self.requests.valid | (request.bytes.any() & (request.bytes <= 4096))
             ),
         )
-        return m
 
     def mask(self, m: Module) -> Signal:
         """Return the mask of a dword's number in the largest piece that the host allows."""

@@ -27,14 +27,11 @@ class RequestIntake(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "cq": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
-                "packets": Out(stream.Signature(params.packet)),
-            },
+            cq=In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
+            packets=Out(stream.Signature(params.packet)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         cq, inside = self.cq, Signal()  # a packet goes on from the previous beat
         packet = data_register(m, self.packets.payload)
         user = cq_user(self.params.data_bits)(cq.tuser)
@@ -59,4 +56,3 @@ class RequestIntake(Component):
                     packet.enables[1].eq(user.last_enable[0] if wide else user.last_enable),
                     packet.keep.eq(cq.tkeep),
                 ]
-        return m

@@ -38,11 +38,13 @@ class RequestMerger(Component):
         stream = PcieStreamSignature(data_bits=params.data_bits, user=rq_user(params.data_bits))
         super().__init__(
             params,
-            {"reads": In(stream), "writes": In(stream), "credits": In(4), "rq": Out(stream)},
+            reads=In(stream),
+            writes=In(stream),
+            credits=In(4),
+            rq=Out(stream),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         beat = Cat(self.rq.tlast, self.rq.tkeep, self.rq.tuser, self.rq.tdata)
         m.submodules.arbiter = arbiter = StreamArbiter.sized(
             shape=len(beat), count=2, last_bit=0, holds=True
@@ -65,7 +67,6 @@ class RequestMerger(Component):
         begins = self.reads.tvalid & self.reads.tready
         counted = delay(m, taken, CREDITS_LATE - 1, "taken", reset_less=False)
         m.d.sync += under_way.eq((under_way + begins - counted)[: len(under_way)])
-        return m
 
 
 def less(value: Value, limit: Value) -> Value:

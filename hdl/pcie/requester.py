@@ -58,34 +58,31 @@ class Requester(Component):
         self.write_latency = writes.latency + RequestMerger.latency
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.reads.cutter.request)),
-                "beats": Out(stream.Signature(params.reads.beat)),
-                "writes": In(stream.Signature(params.writes.cutter.request)),
-                "data": In(stream.Signature(bits)),
-                "sent": Out(params.writes.sent),
-                "begun": Out(1),
-                "numbers": In(NUMBERS),
-                "visible": Out(params.writes.fence.reported),
-                "clear_writes": In(1),
-                "writes_owe": Out(1),
-                "writes_lost": Out(1),
-                "limits": In(LIMITS),
-                "credits": In(4),
-                "share": In(SHARE_BITS),
-                "tick": In(1),
-                "stop": In(1),
-                "forget": In(1),
-                "idle": Out(1),
-                "owes": Out(1),
-                "events": Out(EVENTS),
-                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-            },
+            requests=In(stream.Signature(params.reads.cutter.request)),
+            beats=Out(stream.Signature(params.reads.beat)),
+            writes=In(stream.Signature(params.writes.cutter.request)),
+            data=In(stream.Signature(bits)),
+            sent=Out(params.writes.sent),
+            begun=Out(1),
+            numbers=In(NUMBERS),
+            visible=Out(params.writes.fence.reported),
+            clear_writes=In(1),
+            writes_owe=Out(1),
+            writes_lost=Out(1),
+            limits=In(LIMITS),
+            credits=In(4),
+            share=In(SHARE_BITS),
+            tick=In(1),
+            stop=In(1),
+            forget=In(1),
+            idle=Out(1),
+            owes=Out(1),
+            events=Out(EVENTS),
+            rq=Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            rc=In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.reader = reader = ReadRequester(params.reads)
         m.submodules.writer = writer = WriteRequester(params.writes)
@@ -119,4 +116,3 @@ class Requester(Component):
         ]
         leaves = self.rq.tvalid | reader.rq.tvalid | writer.rq.tvalid
         m.d.sync += self.idle.eq(reader.idle & writer.idle & ~leaves)
-        return m

@@ -30,22 +30,19 @@ class TagTable(Component):
     def __init__(self, params: ReadRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "tick": In(1),
-                "provided": In(params.of_tag),
-                "failed": In(params.of_tag),
-                "abandoned": In(params.of_tag),
-                "ends": In(params.ends),
-                "left": In(params.of_tag),
-                "freed": Out(params.of_tag),
-                "taken": Out(params.tags),
-                "done": Out(params.tags),
-                "open": Out(params.tags),
-            },
+            tick=In(1),
+            provided=In(params.of_tag),
+            failed=In(params.of_tag),
+            abandoned=In(params.of_tag),
+            ends=In(params.ends),
+            left=In(params.of_tag),
+            freed=Out(params.of_tag),
+            taken=Out(params.tags),
+            done=Out(params.tags),
+            open=Out(params.tags),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         tags, provided = self.params.tags, self.code(m, "provided_code", self.provided)
         failed = self.code(m, "failed_code", self.failed)
         abandoned = self.code(m, "abandoned_code", self.abandoned)
@@ -73,7 +70,6 @@ class TagTable(Component):
             leaves_once=lambda: ~leaving.valid | ~Array(away)[leaving.tag],
             ends_what_the_block_owes=lambda: (end & ~(self.taken & ~resting)) == 0,
         )
-        return m
 
     def free(self, m: Module, leaving: Any) -> Signal:
         """Report tags that are free again; return those that were handed on, but not reported."""

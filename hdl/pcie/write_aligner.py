@@ -22,15 +22,12 @@ class WriteAligner(Component):
     def __init__(self, params: WriteRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "plans": In(stream.Signature(params.plan)),
-                "data": In(stream.Signature(params.data_bits)),
-                "beats": Out(stream.Signature(params.beat)),
-            },
+            plans=In(stream.Signature(params.plan)),
+            data=In(stream.Signature(params.data_bits)),
+            beats=Out(stream.Signature(params.beat)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, plan, beat = self.params, self.plans.payload, self.beats.payload
         left = Signal(params.data_bits, reset_less=True)  # the beat of data taken last
         mixed = Signal(params.data_bits, reset_less=True)  # bytes of the beat, not yet turned
@@ -75,4 +72,3 @@ class WriteAligner(Component):
                 Cat(Mux(planned.begins, descriptor, placed[: REQUEST.size]), placed[REQUEST.size :])
             ),
         ]
-        return m

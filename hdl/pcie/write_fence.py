@@ -59,20 +59,17 @@ class WriteFence(Component):
     def __init__(self, params: WriteFenceParams) -> None:
         super().__init__(
             params,
-            {
-                "packet": In(params.packet),
-                "taken": In(1),
-                "number": Out(NUMBER_BITS),
-                "room": Out(1),
-                "numbers": In(NUMBERS),
-                "clear": In(1),
-                "owes": Out(1),
-                "visible": Out(params.reported),
-            },
+            packet=In(params.packet),
+            taken=In(1),
+            number=Out(NUMBER_BITS),
+            room=Out(1),
+            numbers=In(NUMBERS),
+            clear=In(1),
+            owes=Out(1),
+            visible=Out(params.reported),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.packets = packets = Fifo.sized(
             shape=self.params.packet, depth=PLACES, style="distributed"
         )
@@ -98,7 +95,6 @@ class WriteFence(Component):
             owed.eq(owed + self.taken - leaves),
             passed.eq(Mux(self.clear, 0, passed + self.count(m, issued) - reports)),
         ]
-        return m
 
     def count(self, m: Module, issued: Signal) -> Value:
         """Return how many of ``numbers`` are the next ones, 0 to 2."""

@@ -31,14 +31,11 @@ class WritePlanner(Component):
     def __init__(self, params: WriteRequesterParams) -> None:
         super().__init__(
             params,
-            {
-                "pieces": In(stream.Signature(params.cutter.piece)),
-                "plans": Out(stream.Signature(params.plan)),
-            },
+            pieces=In(stream.Signature(params.cutter.piece)),
+            plans=Out(stream.Signature(params.plan)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         bits, size = params.byte_bits, params.beat_bytes
         plan = data_register(m, self.plans.payload)
@@ -85,7 +82,6 @@ class WritePlanner(Component):
                 left.eq(rest[:bits]),
                 fresh.eq(Mux(ends, packet.final, fresh)),
             ]
-        return m
 
     def take(self, m: Module, leaves: Value) -> tuple[Any, Signal]:
         """Return the packet of a piece in a register, and whether there is one."""

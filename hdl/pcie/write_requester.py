@@ -53,25 +53,22 @@ class WriteRequester(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.cutter.request)),
-                "data": In(stream.Signature(bits)),
-                "limit": In(2),
-                "sent": Out(params.sent),
-                "begun": Out(1),
-                "stop": In(1),
-                "idle": Out(1),
-                "lost": Out(1),
-                "numbers": In(NUMBERS),
-                "clear": In(1),
-                "owes": Out(1),
-                "visible": Out(params.fence.reported),
-                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-            },
+            requests=In(stream.Signature(params.cutter.request)),
+            data=In(stream.Signature(bits)),
+            limit=In(2),
+            sent=Out(params.sent),
+            begun=Out(1),
+            stop=In(1),
+            idle=Out(1),
+            lost=Out(1),
+            numbers=In(NUMBERS),
+            clear=In(1),
+            owes=Out(1),
+            visible=Out(params.fence.reported),
+            rq=Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, rq = self.params, self.rq
         m.submodules.cutter = cutter = RequestCutter(params.cutter)
         m.submodules.planner = planner = WritePlanner(params)
@@ -119,7 +116,6 @@ class WriteRequester(Component):
             self.sent.valid.eq(rq.tvalid & rq.tready & beat.final & beat.ends),
             self.sent.user.eq(beat.user),
         ]
-        return m
 
     def drop(self, m: Module, out: Any) -> Signal:
         """Return whether a beat is dropped; beats of a packet already offered to ``rq`` are not.

@@ -34,30 +34,27 @@ class ControlPlane(Component):
         ports = params.ports
         super().__init__(
             params,
-            {
-                "address": In(48),
-                "open": In(ports),
-                "comes": In(ports),
-                "heads": In(TenancyHead).array(ports),
-                "packets": In(AXIS).array(ports),
-                "axis": Out(AXIS).array(ports),
-                "start": In(1),
-                "command": In(TENANT_COMMAND),
-                "busy": Out(1),
-                "ignored": Out(1),
-                "reported": Out(TENANT_ANSWER),
-                "commands": Out(stream.Signature(TENANT_COMMAND)),
-                "answered": In(1),
-                "answer": In(TENANT_ANSWER),
-                "clear": In(1),
-                "part": In(range(MAX_PARTS)),
-                "select": In(CONTROL_COUNTERS.index_bits),
-                "value": Out(CONTROL_COUNTERS.bits),
-            },
+            address=In(48),
+            open=In(ports),
+            comes=In(ports),
+            heads=In(TenancyHead).array(ports),
+            packets=In(AXIS).array(ports),
+            axis=Out(AXIS).array(ports),
+            start=In(1),
+            command=In(TENANT_COMMAND),
+            busy=Out(1),
+            ignored=Out(1),
+            reported=Out(TENANT_ANSWER),
+            commands=Out(stream.Signature(TENANT_COMMAND)),
+            answered=In(1),
+            answer=In(TENANT_ANSWER),
+            clear=In(1),
+            part=In(range(MAX_PARTS)),
+            select=In(CONTROL_COUNTERS.index_bits),
+            value=Out(CONTROL_COUNTERS.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = self.params.ports
         m.submodules.host = host = HostCommand()
         m.submodules.turns = turns = StreamArbiter.sized(shape=TENANT_COMMAND, count=count + 1)
@@ -99,4 +96,3 @@ class ControlPlane(Component):
             counters.select.eq(self.select),
             self.value.eq(counters.value),
         ]
-        return m

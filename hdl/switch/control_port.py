@@ -44,22 +44,19 @@ class ControlPort(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "address": In(48),
-                "open": In(1),
-                "comes": In(1),
-                "head": In(TenancyHead),
-                "commands": Out(stream.Signature(TENANT_COMMAND)),
-                "answered": In(1),
-                "answer": In(TENANT_ANSWER),
-                "packets": In(AXIS),
-                "axis": Out(AXIS),
-                "events": Out(CONTROL_COUNTERS.events),
-            },
+            address=In(48),
+            open=In(1),
+            comes=In(1),
+            head=In(TenancyHead),
+            commands=Out(stream.Signature(TENANT_COMMAND)),
+            answered=In(1),
+            answer=In(TENANT_ANSWER),
+            packets=In(AXIS),
+            axis=Out(AXIS),
+            events=Out(CONTROL_COUNTERS.events),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head: Any = Signal(STORED, reset_less=True)
         answer = Signal(TENANT_ANSWER, reset_less=True)
         busy = Signal()  # a command is not answered yet
@@ -86,7 +83,6 @@ class ControlPort(Component):
         with m.Elif(reports & (~self.packets.tvalid | self.axis.tready)):
             m.d.sync += shows.eq(1)  # no packet's beat waits at ``axis``, so none is withdrawn
         self.send(m, head, answer, shows)
-        return m
 
     def send(self, m: Module, head: Any, answer: Any, shows: Signal) -> None:
         """Drive ``axis`` with the answer's frame while ``shows`` is high, else with ``packets``."""

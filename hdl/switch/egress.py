@@ -29,20 +29,17 @@ class EgressPort(Component):
         self.latency = params.egress_fifo.latency
         super().__init__(
             params,
-            {
-                "destination": In(48),
-                "source": In(48),
-                **parent_ports(params),
-                "answered": In(1),
-                "answer": In(params.answer),
-                "axis": Out(params.frames.axis),
-                "sent": Out(1),
-                "dropped": Out(1),
-            },
+            destination=In(48),
+            source=In(48),
+            **parent_ports(params),
+            answered=In(1),
+            answer=In(params.answer),
+            axis=Out(params.frames.axis),
+            sent=Out(1),
+            dropped=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.fifo = fifo = Fifo(self.params.egress_fifo)
         answer, params = fifo.o.payload, self.params.frames
         frame = Signal(params.first)
@@ -59,7 +56,6 @@ class EgressPort(Component):
             fifo.o.ready.eq(self.axis.tready),
             self.sent.eq(fifo.o.valid & self.axis.tready),
         ]
-        return m
 
 
 class SwitchEgress(Component):
@@ -74,21 +70,18 @@ class SwitchEgress(Component):
         self.latency = EgressPort(params).latency
         super().__init__(
             params,
-            {
-                "destination": In(48),
-                "source": In(48),
-                **parent_ports(params),
-                **({"parent": In(params.ports)} if params.parents else {}),
-                "answered": In(1),
-                "answer": In(params.answer),
-                "axis": Out(params.frames.axis).array(params.ports),
-                "sent": Out(params.ports),
-                "dropped": Out(params.ports),
-            },
+            destination=In(48),
+            source=In(48),
+            **parent_ports(params),
+            **({"parent": In(params.ports)} if params.parents else {}),
+            answered=In(1),
+            answer=In(params.answer),
+            axis=Out(params.frames.axis).array(params.ports),
+            sent=Out(params.ports),
+            dropped=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)
             connect(m, port.axis, flipped(self.axis[k]))
@@ -108,4 +101,3 @@ class SwitchEgress(Component):
                     port.answer.up.eq(up),
                     port.answered.eq(self.answered & (self.answer.bm[k] | up)),
                 ]
-        return m

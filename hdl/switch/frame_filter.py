@@ -52,19 +52,16 @@ class FrameFilter(Component):
         more = {"longer": Out(1), "more": Out(8 * params.more_bytes)} if params.more_bytes else {}
         super().__init__(
             params,
-            {
-                "axis": In(params.axis),
-                "address": In(48),
-                "valid": Out(1),
-                "quality": Out(Quality),
-                "frame": Out(params.first),
-                **words,
-                **more,
-            },
+            axis=In(params.axis),
+            address=In(48),
+            valid=Out(1),
+            quality=Out(Quality),
+            frame=Out(params.first),
+            **words,
+            **more,
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         axis, params = self.axis, self.params
         frame = Signal(params.first)
         inside = Signal(reset_less=True)
@@ -111,7 +108,6 @@ class FrameFilter(Component):
             m.d.sync += self.quality.eq(Quality.MALFORMED)
         with m.Else():
             m.d.sync += self.quality.eq(Quality.GOOD)
-        return m
 
     def look_for_more(self, m: Module) -> Value:
         """Register the further bytes of a frame; return whether its length is any other."""

@@ -20,20 +20,17 @@ class HostCommand(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "start": In(1),
-                "command": In(TENANT_COMMAND),
-                "busy": Out(1),
-                "ignored": Out(1),
-                "reported": Out(TENANT_ANSWER),
-                "commands": Out(stream.Signature(TENANT_COMMAND)),
-                "answered": In(1),
-                "answer": In(TENANT_ANSWER),
-            },
+            start=In(1),
+            command=In(TENANT_COMMAND),
+            busy=Out(1),
+            ignored=Out(1),
+            reported=Out(TENANT_ANSWER),
+            commands=Out(stream.Signature(TENANT_COMMAND)),
+            answered=In(1),
+            answer=In(TENANT_ANSWER),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         payload = Signal(TENANT_COMMAND, reset_less=True)
         m.d.comb += self.commands.payload.eq(payload)
         with m.If(self.commands.ready):
@@ -44,4 +41,3 @@ class HostCommand(Component):
             m.d.sync += self.ignored.eq(self.busy)
             with m.If(~self.busy):
                 m.d.sync += [payload.eq(self.command), self.commands.valid.eq(1), self.busy.eq(1)]
-        return m

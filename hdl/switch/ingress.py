@@ -31,22 +31,19 @@ class SwitchIngress(Component):
         }
         super().__init__(
             params,
-            {
-                "axis": In(params.frames.axis).array(params.ports),
-                "address": In(48),
-                **({"place": In(32)} if params.parents else {}),
-                "hold": In(1),
-                "waiting": Out(1),
-                "valid": Out(1),
-                "sender": Out(params.ports),
-                "packet": Out(params.packet),
-                "overflows": Out(params.ports),
-                **(by_tenant if params.tenants else {}),
-            },
+            axis=In(params.frames.axis).array(params.ports),
+            address=In(48),
+            **({"place": In(32)} if params.parents else {}),
+            hold=In(1),
+            waiting=Out(1),
+            valid=Out(1),
+            sender=Out(params.ports),
+            packet=Out(params.packet),
+            overflows=Out(params.ports),
+            **(by_tenant if params.tenants else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.turns = turns = RoundRobin.sized(count=params.ports)
         ports = []
@@ -79,4 +76,3 @@ class SwitchIngress(Component):
             sender.eq(turns.grant),
             packet.eq(params.packet(packets[turns.index])),
         ]
-        return m

@@ -30,19 +30,16 @@ class IngressPort(Component):
         self.latency = FrameFilter.latency + params.ingress_fifo.latency
         super().__init__(
             params,
-            {
-                "axis": In(params.frames.axis),
-                "address": In(48),
-                "bit": In(32),
-                **({"place": In(32)} if params.parents else {}),
-                "packets": Out(stream.Signature(params.packet)),
-                "overflow": Out(1),
-                **({"command": Out(1), "head": Out(TenancyHead)} if params.tenants else {}),
-            },
+            axis=In(params.frames.axis),
+            address=In(48),
+            bit=In(32),
+            **({"place": In(32)} if params.parents else {}),
+            packets=Out(stream.Signature(params.packet)),
+            overflow=Out(1),
+            **({"command": Out(1), "head": Out(TenancyHead)} if params.tenants else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.fifo = fifo = Fifo(self.params.ingress_fifo)
         connect(m, flipped(self.axis), judge.axis)
@@ -66,7 +63,6 @@ class IngressPort(Component):
         ]
         if self.params.parents:
             m.d.comb += entering.to_switch.eq((frame.bm & self.place).any())
-        return m
 
     def report_commands(self, m: Module) -> None:
         """Separate commands from packets, with a second filter for the format of commands."""

@@ -47,18 +47,15 @@ class JobControl(Component):
         by_rule = {"preparing": Out(1), "prepared": In(1)}
         super().__init__(
             params,
-            {
-                "command": In(COMMAND),
-                "busy": Out(1),
-                "reason": Out(Refusal),
-                "table": Out(data.ArrayLayout(params.job, params.jobs)),
-                "active": Out(params.jobs),
-                **(by_slot if params.clears_slots else by_rule),
-            },
+            command=In(COMMAND),
+            busy=Out(1),
+            reason=Out(Refusal),
+            table=Out(data.ArrayLayout(params.job, params.jobs)),
+            active=Out(params.jobs),
+            **(by_slot if params.clears_slots else by_rule),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         command, state = self.command, Signal(State)
         end = Signal(18, reset_less=True)  # registered, so that no path has a sum and a comparison
         index = command.job[: self.params.job_bits]
@@ -103,7 +100,6 @@ class JobControl(Component):
                 m.d.sync += [state.eq(State.IDLE), active[index].eq(1)]
         with m.If(self.busy & (command.start | command.stop)):
             m.d.sync += self.reason.eq(Refusal.BUSY)
-        return m
 
     def judge(self, m: Module, state, scan: Signal, index, end: Signal):
         """Find why the start is to be refused, after a scan of all other jobs."""

@@ -71,22 +71,19 @@ class JobTable(Component):
         }
         super().__init__(
             params,
-            {
-                **(by_tenant if params.tenants else by_host),
-                "active": Out(params.jobs),
-                **(by_slot if params.slot_field else by_rule),
-                "packet_valid": In(1),
-                "sender": In(params.ports),
-                "packet": In(params.packet),
-                "valid": Out(1),
-                "ahead": Out(params.header),
-                "request": Out(params.request),
-                "refused": Out(params.verdict),
-            },
+            **(by_tenant if params.tenants else by_host),
+            active=Out(params.jobs),
+            **(by_slot if params.slot_field else by_rule),
+            packet_valid=In(1),
+            sender=In(params.ports),
+            packet=In(params.packet),
+            valid=Out(1),
+            ahead=Out(params.header),
+            request=Out(params.request),
+            refused=Out(params.verdict),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         control = TenantControl(params) if params.tenants else JobControl(params)
         m.submodules.control = control
@@ -143,7 +140,6 @@ class JobTable(Component):
         )
         if not params.tenants:
             expect(m, self, operands_hold_still=lambda: self.operands_hold_still(m))
-        return m
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
         """Send slots that are to be cleared through the pipeline of packets."""

@@ -88,18 +88,15 @@ class OutputRoom(Component):
     def __init__(self, params: OutputRoomParams) -> None:
         super().__init__(
             params,
-            {
-                "packets": In(params.ports),
-                "item": In(params.item_claim),
-                "gives": In(params.give).array(params.gives),
-                "left": In(params.ports),
-                "open": Out(params.ports),
-                "open_items": Out(params.ports),
-            },
+            packets=In(params.ports),
+            item=In(params.item_claim),
+            gives=In(params.give).array(params.gives),
+            left=In(params.ports),
+            open=Out(params.ports),
+            open_items=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         gives = [
             delay(m, give, 1, f"give_{k}", reset_less=False) for k, give in enumerate(self.gives)
@@ -131,7 +128,6 @@ class OutputRoom(Component):
             packets_are_apart=lambda: ~(packets & before(m, packets, "came")).any(),
             items_find_room=lambda: ~item.valid | (requested & (item.beats <= params.item)),
         )
-        return m
 
 
 def before(m: Module, value: Signal, name: str) -> Signal:

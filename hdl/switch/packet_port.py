@@ -75,21 +75,18 @@ class PacketPort(Component):
         self.latency = FrameFilter.latency + params.buffer.latency
         super().__init__(
             params,
-            {
-                "axis": In(params.frames.axis),
-                "address": In(48),
-                "packets": Out(stream.Signature(word_layout(params.frames))),
-                "judged": Out(1),
-                "quality": Out(Quality),
-                "lost": Out(1),
-                "used": Out(bits_for(params.words)),
-                **({"undone": Out(1)} if params.ahead else {}),
-                **({"following": Out(params.buffer.following)} if params.follows else {}),
-            },
+            axis=In(params.frames.axis),
+            address=In(48),
+            packets=Out(stream.Signature(word_layout(params.frames))),
+            judged=Out(1),
+            quality=Out(Quality),
+            lost=Out(1),
+            used=Out(bits_for(params.words)),
+            **({"undone": Out(1)} if params.ahead else {}),
+            **({"following": Out(params.buffer.following)} if params.follows else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.buffer = buffer = PacketBuffer(self.params.buffer)
         connect(m, flipped(self.axis), judge.axis)
@@ -119,4 +116,3 @@ class PacketPort(Component):
             m.d.comb += self.following.eq(buffer.following)
         if self.params.ahead:
             m.d.comb += self.undone.eq(buffer.undone)
-        return m

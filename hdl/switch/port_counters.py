@@ -32,16 +32,13 @@ class PortCounters(Component):
         events = data.StructLayout(dict.fromkeys(PORT_COUNTERS, params.ports))
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "events": In(events),
-                "port": In(params.port_bits),
-                "counts": Out(PORT_COUNTS),
-            },
+            clear=In(1),
+            events=In(events),
+            port=In(params.port_bits),
+            counts=Out(PORT_COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         counts = []
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EventCounters(OF_A_PORT)
@@ -49,4 +46,3 @@ class PortCounters(Component):
             m.d.comb += [port.events[name].eq(self.events[name][k]) for name in PORT_COUNTERS]
             counts.append(port.counts)
         m.d.sync += self.counts.eq(Array(counts)[self.port])
-        return m

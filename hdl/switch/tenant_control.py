@@ -58,25 +58,22 @@ class TenantControl(Component):
         self.ending = params.settling + 2
         super().__init__(
             params,
-            {
-                "commands": In(stream.Signature(TENANT_COMMAND)),
-                "answered": Out(1),
-                "answer": Out(TENANT_ANSWER),
-                "sharing": In(SHARING),
-                "refused": Out(params.jobs),
-                "table": Out(data.ArrayLayout(params.job, params.jobs)),
-                "progress": In(params.progress),
-                "unfinished": Out(params.jobs),
-                "waiting": In(1),
-                "hold": Out(1),
-                "clear": Out(1),
-                "slot": Out(params.slot_bits),
-                "ports": Out(params.ports),
-            },
+            commands=In(stream.Signature(TENANT_COMMAND)),
+            answered=Out(1),
+            answer=Out(TENANT_ANSWER),
+            sharing=In(SHARING),
+            refused=Out(params.jobs),
+            table=Out(data.ArrayLayout(params.job, params.jobs)),
+            progress=In(params.progress),
+            unfinished=Out(params.jobs),
+            waiting=In(1),
+            hold=Out(1),
+            clear=Out(1),
+            slot=Out(params.slot_bits),
+            ports=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         command = Signal(TENANT_COMMAND, reset_less=True)
         state = Signal(State)
@@ -127,7 +124,6 @@ class TenantControl(Component):
             with m.Case(State.ANSWER):
                 m.d.sync += state.eq(State.TAKE)
         self.drain(m)
-        return m
 
     def look(self, m: Module, judge: TenantJudge, state: Any, step: Signal, closed: Any) -> None:
         """Show the judge the entry of the command's job, then that of every job, one a cycle."""

@@ -34,22 +34,19 @@ class TenantCounters(Component):
     def __init__(self, params: PacketSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "active": In(params.jobs),
-                "unfinished": In(params.jobs),
-                "refused": In(params.jobs),
-                "ended": In(params.jobs),
-                "of": In(params.jobs),
-                **({"longer": In(1)} if params.parents else {}),
-                "job": In(range(MAX_PARTS)),
-                "select": In(TENANT_COUNTERS.index_bits),
-                "value": Out(TENANT_COUNTERS.bits),
-            },
+            clear=In(1),
+            active=In(params.jobs),
+            unfinished=In(params.jobs),
+            refused=In(params.jobs),
+            ended=In(params.jobs),
+            of=In(params.jobs),
+            **({"longer": In(1)} if params.parents else {}),
+            job=In(range(MAX_PARTS)),
+            select=In(TENANT_COUNTERS.index_bits),
+            value=Out(TENANT_COUNTERS.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.banks = banks = CounterBanks.sized(counters=TENANT_COUNTERS, count=params.jobs)
         was_active = Signal(params.jobs)
@@ -74,4 +71,3 @@ class TenantCounters(Component):
             banks.select.eq(self.select),
             self.value.eq(banks.value),
         ]
-        return m

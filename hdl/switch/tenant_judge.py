@@ -30,24 +30,21 @@ class TenantJudge(Component):
     def __init__(self, params: PacketSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "begin": In(1),
-                "command": In(TENANT_COMMAND),
-                "sharing": In(SHARING),
-                "entry": In(params.job),
-                "closed": In(32),
-                "other": In(params.job),
-                "number": In(params.job_bits),
-                "counts": In(1),
-                "reason": Out(Reason),
-                "owner": Out(16),
-                "owner_epoch": Out(32),
-                "repeated": Out(1),
-            },
+            begin=In(1),
+            command=In(TENANT_COMMAND),
+            sharing=In(SHARING),
+            entry=In(params.job),
+            closed=In(32),
+            other=In(params.job),
+            number=In(params.job_bits),
+            counts=In(1),
+            reason=Out(Reason),
+            owner=Out(16),
+            owner_epoch=Out(32),
+            repeated=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         other, counts, apart = self.other, self.counts, self.sharing.apart
         ports = (self.entry.ports | self.entry.parent) & (other.ports | other.parent)
         slots = (self.entry.base < other.end) & (other.base < self.entry.end)
@@ -79,7 +76,6 @@ class TenantJudge(Component):
             self.owner.eq(owner.number),
             self.owner_epoch.eq(owner.epoch),
         ]
-        return m
 
     def first(self, m: Module, name: str, meets: Value) -> tuple[Signal, Any]:
         """Return whether any job ``meets`` the command, and the first that does, or its own job."""

@@ -18,17 +18,14 @@ class TenantUses(Component):
     def __init__(self, params: PacketSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "active": In(params.jobs),
-                "draining": In(params.jobs),
-                "progress": In(params.progress),
-                "unfinished": Out(params.jobs),
-                "drained": Out(params.jobs),
-            },
+            active=In(params.jobs),
+            draining=In(params.jobs),
+            progress=In(params.progress),
+            unfinished=Out(params.jobs),
+            drained=Out(params.jobs),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for k in range(self.params.jobs):
             own = self.progress.job == k
             uses = Signal(self.params.slot_bits + 1, name=f"uses_{k}")
@@ -47,4 +44,3 @@ class TenantUses(Component):
                 self.unfinished[k].eq(self.active[k] & (uses != 0)),
                 self.drained[k].eq(self.draining[k] & (settling == 0) & ~self.unfinished[k]),
             ]
-        return m

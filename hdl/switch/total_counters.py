@@ -37,18 +37,15 @@ class TotalCounters(Component):
     def __init__(self, params: TotalParams) -> None:
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "taken": In(range(params.packets + 1)),
-                "saturated": In(range(params.saturated + 1)),
-                "packets": Out(TOTAL_BITS),
-                "saturations": Out(TOTAL_BITS),
-                "cycles": Out(TOTAL_BITS),
-            },
+            clear=In(1),
+            taken=In(range(params.packets + 1)),
+            saturated=In(range(params.saturated + 1)),
+            packets=Out(TOTAL_BITS),
+            saturations=Out(TOTAL_BITS),
+            cycles=Out(TOTAL_BITS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.counters = counters = EventCounters(self.params.counters)
         event = Signal()
         begun = Signal()
@@ -68,4 +65,3 @@ class TotalCounters(Component):
                 m.d.sync += [self.cycles.eq(elapsed), begun.eq(1)]
             with m.If(event | begun):
                 m.d.sync += elapsed.eq(elapsed + 1)
-        return m

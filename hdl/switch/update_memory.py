@@ -34,17 +34,14 @@ class UpdateMemory(Component):
             raise ValueError(f"an UpdateMemory needs a memory with an output register: {params}")
         super().__init__(
             params,
-            {
-                "address": In(params.address_bits),
-                "before": Out(params.shape),
-                "write": In(1),
-                "after": In(params.shape),
-                "written": Out(written_layout(params)),
-            },
+            address=In(params.address_bits),
+            before=Out(params.shape),
+            write=In(1),
+            after=In(params.shape),
+            written=Out(written_layout(params)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.entries = memory = DualPortMemory(self.params)
         read = delay(m, self.address, self.lead - 1, "read")  # its entry is read now
         current = delay(m, read, 1, "current")  # its entry is in ``before``
@@ -77,4 +74,3 @@ class UpdateMemory(Component):
                 m.d.sync += older.eq(contents)
         sources = Array((memory.read_data, written[2], between[2], older))
         m.d.comb += self.before.eq(sources[choice])
-        return m

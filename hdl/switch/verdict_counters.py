@@ -49,19 +49,16 @@ class VerdictCounters(Component):
         )
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "busy": Out(1),
-                "verdict": In(params.verdict),
-                "source": In(params.sources),
-                "number": In(params.source_bits),
-                "of": In(params.verdict),
-                "value": Out(COUNTER_BITS),
-            },
+            clear=In(1),
+            busy=Out(1),
+            verdict=In(params.verdict),
+            source=In(params.sources),
+            number=In(params.source_bits),
+            of=In(params.verdict),
+            value=Out(COUNTER_BITS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.counts = counts = UpdateMemory(self.memory)
         m.submodules.copy = copy = DualPortMemory(self.memory)  # for the host to read
         walk = Signal(self.memory.address_bits)
@@ -91,4 +88,3 @@ class VerdictCounters(Component):
             copy.read_address.eq(Cat(self.of, self.number)),
             self.value.eq(copy.read_data),
         ]
-        return m

@@ -189,9 +189,8 @@ class Board(Component):
         same = {name: getattr(cls, name) for name in ("__doc__", "__module__")}
         return type(cls.__name__, (cls,), same | {"core_mhz": core_mhz})
 
-    def begin(self) -> Module:
-        """Make a module with clocks, resets, PCI Express as ``link``, and ``memory``."""
-        m = Module()
+    def begin(self, m: Module) -> None:
+        """Add clocks, resets, PCI Express as ``link``, and ``memory``."""
         in_cages = IN_CAGES if self.cages else {}
         for name in ("sync", "apb", *in_cages.values(), *(["hbm"] if self.memory else [])):
             m.domains += ClockDomain(name, local=True)
@@ -220,7 +219,6 @@ class Board(Component):
                 self.memory.reset.eq(self.reset_of(m, "hbm_ports", "hbm", ~locked)),
                 self.hbm_cattrip.eq(self.memory.hot),
             ]
-        return m
 
     def core_clocks(self) -> list[Clock]:
         """List the clocks of the core and of PCI Express, which may be the same."""

@@ -35,23 +35,20 @@ class BoardStatus(Component):
         self.cage = CageStatusParams(flow=params.flow)
         super().__init__(
             params,
-            {
-                "axil": In(AxiLiteSignature(address_bits=ADDRESS_BITS)),
-                "memory_ready": In(1),
-                "temperature": In(TEMPERATURE_BITS).array(STACKS),
-                "levels": In(LEVELS).array(params.cages),
-                "counts": In(WAITING_BITS).array(params.cages, len(self.cage.events)),
-                "cuts": In(CUTS).array(params.cages),
-                "settings": Out(SETTINGS).array(params.cages),
-                "demands": Out(DEMANDS).array(params.cages),
-                "request": In(1),
-                "irq": Out(1),
-                **({"irq_late": In(1), "irq_silent": In(1)} if params.msix else {}),
-            },
+            axil=In(AxiLiteSignature(address_bits=ADDRESS_BITS)),
+            memory_ready=In(1),
+            temperature=In(TEMPERATURE_BITS).array(STACKS),
+            levels=In(LEVELS).array(params.cages),
+            counts=In(WAITING_BITS).array(params.cages, len(self.cage.events)),
+            cuts=In(CUTS).array(params.cages),
+            settings=Out(SETTINGS).array(params.cages),
+            demands=Out(DEMANDS).array(params.cages),
+            request=In(1),
+            irq=Out(1),
+            **({"irq_late": In(1), "irq_silent": In(1)} if params.msix else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.registers = registers = RegisterBlock(self.registers)
         connect(m, flipped(self.axil), registers.axil)
         control, status = registers.control, registers.status
@@ -90,4 +87,3 @@ class BoardStatus(Component):
                 *(status[f"{name}_{k}"].eq(shown[name]) for name in STATUS.members),
                 *(status[f"{name}_{k}"].eq(cage.sums[name]) for name in self.cage.sums.members),
             ]
-        return m

@@ -44,19 +44,16 @@ class CageStatus(Component):
     def __init__(self, params: CageStatusParams) -> None:
         super().__init__(
             params,
-            {
-                "happenings": In(HAPPENINGS),
-                "counts": In(WAITING_BITS).array(len(params.events)),
-                "cuts": In(CUTS),
-                "clear": In(1),
-                "sums": Out(params.sums),
-                "commands": In(DEMANDS),
-                "demands": Out(DEMANDS),
-            },
+            happenings=In(HAPPENINGS),
+            counts=In(WAITING_BITS).array(len(params.events)),
+            cuts=In(CUTS),
+            clear=In(1),
+            sums=Out(params.sums),
+            commands=In(DEMANDS),
+            demands=Out(DEMANDS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         demands = Signal(DEMANDS, reset_less=True)
         before = Signal(HAPPENINGS)
         m.d.comb += self.demands.eq(demands)
@@ -76,4 +73,3 @@ class CageStatus(Component):
             with m.If(self.clear):
                 m.d.sync += total.eq(0)
             m.d.comb += self.sums[name].eq(total)
-        return m

@@ -57,8 +57,8 @@ class CagesBoard(Board):
     def connect_memory(self, m: Module, core: Any) -> None:
         """Connect the ports of :meth:`memory_of` to ``core``."""
 
-    def elaborate(self, platform) -> Module:
-        m = self.begin()
+    def build(self, m: Module) -> None:
+        self.begin(m)
         m.submodules.core = core = self.switch(self.params)
         macs = [self.add_cage(m, cage) for cage in self.cages]
         for k, mac in enumerate(macs):
@@ -74,4 +74,3 @@ class CagesBoard(Board):
             m.d.comb += function.done.eq(function.in_process)  # a switch sends the host nothing
         self.connect_memory(m, core)
         self.add_status(m, macs)
-        return m

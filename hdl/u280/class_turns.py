@@ -30,16 +30,13 @@ class ClassTurns(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "i": In(AXIS).array(KINDS),
-                "mac": Out(AXIS),
-                "pause": In(KINDS),
-                "ack": Out(KINDS),
-            },
+            i=In(AXIS).array(KINDS),
+            mac=Out(AXIS),
+            pause=In(KINDS),
+            ack=Out(KINDS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         sizes = StreamArbiterParams(
             shape=BEAT, count=KINDS, last_bit=BEAT["last"].offset, holds=True
         )
@@ -66,4 +63,3 @@ class ClassTurns(Component):
         outgoing = stream.Signature(BEAT).create(path=("outgoing",))
         m.d.comb += [*forward(turns.o, outgoing), outgoing.payload.eq(out.payload)]
         to_axis(m, outgoing, self.mac)
-        return m

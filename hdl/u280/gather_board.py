@@ -52,8 +52,8 @@ class GatherBoard(Board):
         memory = Hbm.sized(ports=((ROWS, port),)) if params.to_memory else None
         super().__init__(params, PcieBlock(), memory=memory)
 
-    def elaborate(self, platform) -> Module:
-        m = self.begin()
+    def build(self, m: Module) -> None:
+        self.begin(m)
         link = self.link
         m.submodules.core = core = GatherEngine(self.params)
         for name in ("rc", "cq"):
@@ -70,4 +70,3 @@ class GatherBoard(Board):
             connect(m, core.m_axi, getattr(memory, f"port_{ROWS}"))
         if self.params.to_host:
             m.d.comb += core.payload_limit.eq(link.limits.payload)
-        return m

@@ -86,8 +86,7 @@ class Hbm(Component):
             },
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         buses = {n: HBM_BUS.create(path=(f"hbm_{n}",)) for n in self.params.numbers}
         for number, port in self.params.ports:
             m.submodules[f"path_{number}"] = path = HbmPort(port)
@@ -116,4 +115,3 @@ class Hbm(Component):
         ready = Signal(reset_less=True)
         m.d.apb += ready.eq(complete.all())
         m.d.comb += [self.complete.eq(ready), self.hot.eq(hot.any())]
-        return m

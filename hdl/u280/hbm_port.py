@@ -98,12 +98,9 @@ class HbmPort(Component):
             path = AsyncFifo.sized(shape=layout, depth=depth)
             crossings += inside(name, path.crossings, clocks(to_hbm))
         self.crossings = tuple(crossings)
-        super().__init__(
-            params, {"axi": In(params.axi), "base": In(ADDRESS_BITS), "hbm": Out(HBM_BUS)}
-        )
+        super().__init__(params, axi=In(params.axi), base=In(ADDRESS_BITS), hbm=Out(HBM_BUS))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         beside = HBM_BUS.create(path=("beside",))  # the core's side of the registers
         memory = beside
         if self.params.lines:
@@ -125,7 +122,6 @@ class HbmPort(Component):
             for prefix in ("ar", "aw")
             for field, value in (("size", BYTES_SIZE), ("burst", Burst.INCR))
         ]
-        return m
 
 
 def pass_beats(

@@ -16,10 +16,9 @@ class InterruptRequest(Component):
     """
 
     def __init__(self, params: None = None) -> None:
-        super().__init__(params, {"level": In(1), "ack": In(1), "request": Out(1)})
+        super().__init__(params, level=In(1), ack=In(1), request=Out(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         low = Signal()  # since the request
         acknowledged = Signal()
         was_low, was_acknowledged = low | ~self.level, acknowledged | self.ack
@@ -31,4 +30,3 @@ class InterruptRequest(Component):
                 acknowledged.eq(was_acknowledged),
                 self.request.eq(~(was_low & was_acknowledged)),
             ]
-        return m

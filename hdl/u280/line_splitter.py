@@ -39,15 +39,13 @@ class LineSplitter(Component):
     """
 
     def __init__(self, params: LineSplitterParams) -> None:
-        super().__init__(params, {"lines": In(params.lines), "halves": Out(params.halves)})
+        super().__init__(params, lines=In(params.lines), halves=Out(params.halves))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         self.issue(m, "ar")
         self.issue(m, "aw")
         self.merge(m)
         self.split(m)
-        return m
 
     def issue(self, m: Module, demands: str) -> None:
         """Pass the bursts of an address channel, AR or AW, twice as long."""

@@ -152,30 +152,23 @@ class Mac(Component):
         )
         super().__init__(
             params,
-            {
-                "refclk_p": In(1),
-                "refclk_n": In(1),
-                "rx_p": In(LANES),
-                "rx_n": In(LANES),
-                "tx_p": Out(LANES),
-                "tx_n": Out(LANES),
-                "transmit": In(AXIS).array(params.streams),
-                "receive": Out(AXIS).array(params.streams),
-                "counts": Out(WAITING_BITS).array(len(params.events)),
-                "cuts": Out(CUTS),
-                "levels": Out(LEVELS),
-                "settings": In(SETTINGS),
-                "demands": In(DEMANDS),
-                **(
-                    {"pause": In(PRIORITY_COUNT), "paused": Out(PRIORITY_COUNT)}
-                    if params.held
-                    else {}
-                ),
-            },
+            refclk_p=In(1),
+            refclk_n=In(1),
+            rx_p=In(LANES),
+            rx_n=In(LANES),
+            tx_p=Out(LANES),
+            tx_n=Out(LANES),
+            transmit=In(AXIS).array(params.streams),
+            receive=Out(AXIS).array(params.streams),
+            counts=Out(WAITING_BITS).array(len(params.events)),
+            cuts=Out(CUTS),
+            levels=Out(LEVELS),
+            settings=In(SETTINGS),
+            demands=In(DEMANDS),
+            **({"pause": In(PRIORITY_COUNT), "paused": Out(PRIORITY_COUNT)} if params.held else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.domains.transmitting = transmitting = ClockDomain(local=True)
         m.domains.receiving = receiving = ClockDomain(local=True)
         outgoing = AXIS.create(path=("outgoing",))
@@ -214,7 +207,6 @@ class Mac(Component):
                 if name != "tready"
             },
         )
-        return m
 
     def packets(self, m: Module, incoming, outgoing, events) -> dict[str, Any]:
         """Add the ways of packets, and with flow control what the MAC says and hears of pauses."""

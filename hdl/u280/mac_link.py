@@ -21,20 +21,17 @@ class MacLink(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "aligned": In(1),
-                "received": In(1),
-                "local_fault": In(1),
-                "remote_fault": In(1),
-                "enable": Out(1),
-                "send_rfi": Out(1),
-                "send_idle": Out(1),
-                "linked": Out(1),
-            },
+            aligned=In(1),
+            received=In(1),
+            local_fault=In(1),
+            remote_fault=In(1),
+            enable=Out(1),
+            send_rfi=Out(1),
+            send_idle=Out(1),
+            linked=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         deaf = Signal()
         rfi = Signal(init=1)
         m.d.comb += [deaf.eq(~self.aligned | self.local_fault), self.send_rfi.eq(rfi)]
@@ -44,4 +41,3 @@ class MacLink(Component):
             self.enable.eq(~deaf & ~self.remote_fault),
             self.linked.eq(~deaf & ~self.remote_fault & self.received),
         ]
-        return m

@@ -36,19 +36,16 @@ class MacReceive(Component):
         )
         super().__init__(
             params,
-            {
-                "mac": In(AXIS),
-                "axis": Out(AXIS),
-                "dropped": Out(1),
-                "broken": Out(1),
-                "left": Out(1),
-                "runs": Out(1),
-                "used": Out(params.beats.bit_length()),
-            },
+            mac=In(AXIS),
+            axis=Out(AXIS),
+            dropped=Out(1),
+            broken=Out(1),
+            left=Out(1),
+            runs=Out(1),
+            used=Out(params.beats.bit_length()),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
         m.submodules.path = path = DomainRenamer({"write": "mac", "read": "sync"})(PacketCrossing())
         to_axis(m, path.o, self.axis)
@@ -82,4 +79,3 @@ class MacReceive(Component):
             packets.ends.eq(come & word.last),
             packets.keep.eq(room & ~lost & ~bad),
         ]
-        return m

@@ -61,20 +61,17 @@ class MacResets(Component):
         )
         super().__init__(
             params,
-            {
-                "aligned": In(1),
-                "demands": In(DEMANDS),
-                "settings": In(SETTINGS),
-                "applied": Out(SETTINGS),
-                "whole": Out(1),
-                "transmit": Out(1),
-                "receive": Out(1),
-                "watchdog": Out(1),
-            },
+            aligned=In(1),
+            demands=In(DEMANDS),
+            settings=In(SETTINGS),
+            applied=Out(SETTINGS),
+            whole=Out(1),
+            transmit=Out(1),
+            receive=Out(1),
+            watchdog=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.status = status = Synchroniser(STATUS)
         m.submodules.requests = requests = Synchroniser(REQUESTS)
@@ -117,4 +114,3 @@ class MacResets(Component):
                 m.d.sync += left.eq(params.pulse - 2)
         with m.Else():
             m.d.sync += left.eq((left - 1)[: len(left)])
-        return m

@@ -53,10 +53,9 @@ class MacTransmit(Component):
             "path", PacketCrossing().crossings, {"write": "sync", "read": "mac"}
         )
         reported = dict.fromkeys(("cut", "entered", "runs"), Out(1))
-        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), **reported})
+        super().__init__(params, axis=In(AXIS), mac=Out(AXIS), **reported)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.path = path = DomainRenamer({"write": "sync", "read": "mac"})(PacketCrossing())
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
         to_transmitter(m, self.axis, path.i)
@@ -91,4 +90,3 @@ class MacTransmit(Component):
         ]
         with m.If(path.o.valid & path.o.ready):
             m.d.mac += begins.eq(beat.last)
-        return m

@@ -31,19 +31,16 @@ class PacketCrossing(Component):
         self.crossings = inside("beats", AsyncFifo(CROSSING).crossings, {})
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(BEAT.size)),
-                "o": Out(stream.Signature(BEAT.size)),
-                "dropped": Out(1),
-                "entered": Out(1),
-                "left": Out(1),
-                "write_runs": Out(1),
-                "read_runs": Out(1),
-            },
+            i=In(stream.Signature(BEAT.size)),
+            o=Out(stream.Signature(BEAT.size)),
+            dropped=Out(1),
+            entered=Out(1),
+            left=Out(1),
+            write_runs=Out(1),
+            read_runs=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.beats = beats = AsyncFifo(CROSSING)
         m.submodules.rest = rest = DomainRenamer("write")(RestOfPacket())
         m.submodules.end = end = DomainRenamer("read")(EndOfPacket())
@@ -60,7 +57,6 @@ class PacketCrossing(Component):
             self.write_runs.eq(beats.write_runs),
             self.read_runs.eq(beats.read_runs),
         ]
-        return m
 
 
 def ends(beats: Any) -> Value:
@@ -79,16 +75,13 @@ class RestOfPacket(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(BEAT.size)),
-                "o": Out(stream.Signature(BEAT.size)),
-                "runs": In(1),
-                "dropped": Out(1),
-            },
+            i=In(stream.Signature(BEAT.size)),
+            o=Out(stream.Signature(BEAT.size)),
+            runs=In(1),
+            dropped=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         begun = Signal()  # a packet has begun and not ended
         drops = Signal()
         last = BEAT(self.i.payload).last
@@ -104,7 +97,6 @@ class RestOfPacket(Component):
         with m.Else():
             m.d.sync += drops.eq(begun & ~self.runs)
         m.d.sync += self.dropped.eq(drops & self.i.valid & last)
-        return m
 
 
 class EndOfPacket(Component):
@@ -118,15 +110,12 @@ class EndOfPacket(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(BEAT.size)),
-                "o": Out(stream.Signature(BEAT.size)),
-                "runs": In(1),
-            },
+            i=In(stream.Signature(BEAT.size)),
+            o=Out(stream.Signature(BEAT.size)),
+            runs=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         begun = Signal()
         owed = Signal()  # the beat that ends a packet
         beat = BEAT(self.o.payload)
@@ -143,4 +132,3 @@ class EndOfPacket(Component):
             m.d.sync += owed.eq(~self.o.ready)
         with m.Else():
             m.d.sync += owed.eq(begun & ~self.runs & ~self.i.valid)
-        return m

@@ -30,8 +30,7 @@ class PacketLedger(Component):
         ins = {name: In(bits) for name, bits in ports.items()}
         super().__init__(params, ins | {"lost": Out(params.bits - 1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.bits
         crossing = DomainRenamer({"write": "mac", "read": "sync"})(GrayCrossing(self.params))
         m.submodules.far = crossing
@@ -54,4 +53,3 @@ class PacketLedger(Component):
             self.lost.eq(Mux(takes & known & ~sums[-1], sums[:-1], 0)),
             known.eq(known | takes),
         ]
-        return m

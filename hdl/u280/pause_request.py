@@ -20,12 +20,9 @@ class PauseRequest(Component):
 
     def __init__(self, params: FlowControlParams) -> None:
         used = (params.beats - 1).bit_length() + 1
-        super().__init__(
-            params, {"used": In(used), "pause": In(1), "request": Out(1), "begins": Out(1)}
-        )
+        super().__init__(params, used=In(used), pause=In(1), request=Out(1), begins=Out(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         above = Signal()
         below = Signal()
         held = Signal(range(HOLD_CYCLES))  # cycles of this level, less one
@@ -42,4 +39,3 @@ class PauseRequest(Component):
             m.d.sync += [self.request.eq(1), self.begins.eq(1), held.eq(0)]
         with m.If(free & below & self.request):
             m.d.sync += [self.request.eq(0), held.eq(0)]
-        return m

@@ -72,20 +72,17 @@ class Pauses(Component):
         levels = {"pause": In(PRIORITY_COUNT), "paused": Out(PRIORITY_COUNT)}
         super().__init__(
             params,
-            {
-                "i": In(AXIS).array(params.streams),
-                "mac": Out(AXIS),
-                "used": In(used).array(params.streams),
-                "ctl_tx_pause_req": Out(BUS),
-                "stat_rx_pause_req": In(BUS),
-                "ctl_rx_pause_ack": Out(BUS),
-                "events": Out(2 * len(params.classes)),
-                **({} if params.split else levels),
-            },
+            i=In(AXIS).array(params.streams),
+            mac=Out(AXIS),
+            used=In(used).array(params.streams),
+            ctl_tx_pause_req=Out(BUS),
+            stat_rx_pause_req=In(BUS),
+            ctl_rx_pause_ack=Out(BUS),
+            events=Out(2 * len(params.classes)),
+            **({} if params.split else levels),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         if params.split:
             self.add_turns(m)
@@ -108,7 +105,6 @@ class Pauses(Component):
                 ]
             events += [paused, request.begins]
         m.d.comb += self.events.eq(Cat(events))
-        return m
 
     def add_turns(self, m: Module) -> None:
         """Let the streams go in turn, but those that are paused."""

@@ -52,8 +52,8 @@ class Link(Component):
     clock = "ip/axi_aclk"
     vendor_ips: tuple[VendorIp, ...]
 
-    def __init__(self, params: Any, ports: dict) -> None:
-        super().__init__(params, PINS | {"user_clk": Out(1), "user_reset": Out(1)} | ports)
+    def __init__(self, params: Any, **ports: Any) -> None:
+        super().__init__(params, **PINS, user_clk=Out(1), user_reset=Out(1), **ports)
 
     def lanes(self) -> dict[str, Signal]:
         """Return the lanes' pins by the names that the IP gives them."""
@@ -82,11 +82,11 @@ class RegisterLink(Link):
     ``irq_ack`` are the core's (:class:`hdl.u280.interrupt_request.InterruptRequest`).
     """
 
-    def __init__(self, params: PcieParams, ports: dict) -> None:
+    def __init__(self, params: PcieParams, **ports: Any) -> None:
         regions = ((0, max(LEAST_REGION, params.register_bits)), (BASE, BOARD_BITS))
         self.decoder = axi_ip.crossbar("register_decoder", pcie_ip.REGISTER_BUS, regions)
         registers = Out(pcie_ip.REGISTER_BUS).array(2)
-        super().__init__(params, {"irq": In(1), "irq_ack": Out(1), "registers": registers} | ports)
+        super().__init__(params, irq=In(1), irq_ack=Out(1), registers=registers, **ports)
 
     def place_link(self, m: Module, ip: VendorIp, **wires) -> None:
         """Place XDMA's IP, with ``wires`` to what its form has of its own."""
@@ -133,10 +133,8 @@ class PcieDma(RegisterLink):
         self.bursts = axi_ip.to_axi3("dma_bursts", self.beats)
         super().__init__(
             params,
-            {
-                "hbm": Out(Axi4Signature(address_bits=HBM_REGION, data_bits=BEAT_BITS)),
-                **({"model": Out(self.beats)} if params.model_bits else {}),
-            },
+            hbm=Out(Axi4Signature(address_bits=HBM_REGION, data_bits=BEAT_BITS)),
+            **({"model": Out(self.beats)} if params.model_bits else {}),
         )
         self.vendor_ips = (
             pcie_ip.DMA,
@@ -146,8 +144,7 @@ class PcieDma(RegisterLink):
             self.bursts,
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bus = pcie_ip.MEMORY_BUS
         registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
         memory = bus.create(path=("memory",))
@@ -185,7 +182,6 @@ class PcieDma(RegisterLink):
             **bus_wires("m_axi_", short),
         )
         connect_bus(m, short, self.hbm)
-        return m
 
 
 class PcieBridge(RegisterLink):
@@ -199,14 +195,11 @@ class PcieBridge(RegisterLink):
         self.narrow = axi_ip.width_converter("register_width", bus, 32)
         self.words = Axi4Signature(address_bits=bus.address_bits, data_bits=32, id_bits=0)
         self.lite = axi_ip.to_lite("register_lite", self.words)
-        super().__init__(
-            params,
-            {"host": In(Axi4Signature(address_bits=64, data_bits=pcie_ip.DATA_BITS))},
-        )
+        host = In(Axi4Signature(address_bits=64, data_bits=pcie_ip.DATA_BITS))
+        super().__init__(params, host=host)
         self.vendor_ips = (pcie_ip.BRIDGE, self.decoder, self.narrow, self.lite)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bus = pcie_ip.MEMORY_BUS
         wide = bus.create(path=("registers_wide",))
         words = self.words.create(path=("register_words",))
@@ -243,4 +236,3 @@ class PcieBridge(RegisterLink):
         self.decode(m, registers)
         connect_bus(m, lite, registers)
         connect_bus(m, self.host, host)
-        return m

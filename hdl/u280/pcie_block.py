@@ -58,10 +58,9 @@ class PcieBlock(Link):
             "msix_sent": Out(1),
             "msix_failed": Out(1),
         }
-        super().__init__(params, streams | WORDS | msix | {"function": Out(FUNCTION)})
+        super().__init__(params, **streams, **WORDS, **msix, function=Out(FUNCTION))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         enabled, in_process, done = Signal(FUNCTIONS), Signal(FUNCTIONS), Signal(FUNCTIONS)
         status, function = Signal(STATUS_BITS), self.function
         m.submodules.ip = BLOCK.place(
@@ -92,7 +91,6 @@ class PcieBlock(Link):
             function.master.eq(status[MASTER]),
             done.eq(function.done),
         ]
-        return m
 
     def stream_wires(self, m: Module) -> dict[str, Any]:
         """Return the wires of all streams; one of the four equal bits of ``tready`` is used."""
@@ -124,11 +122,10 @@ class PcieStreams(RegisterLink):
     def __init__(self, params: PcieParams) -> None:
         streams = {"rq": In(STREAMS["rq"]), "rc": Out(STREAMS["rc"])}
         late = {"irq_late": Out(1), "irq_silent": Out(1)}
-        super().__init__(params, streams | WORDS | late | {"function": Out(FUNCTION)})
+        super().__init__(params, **streams, **WORDS, **late, function=Out(FUNCTION))
         self.vendor_ips = (*PcieBlock.vendor_ips, self.decoder)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.block = block = PcieBlock()
         for name, member in PINS.items():
             inside, pin = getattr(block, name), getattr(self, name)
@@ -143,7 +140,6 @@ class PcieStreams(RegisterLink):
         connect(m, block.function, flipped(self.function))
         self.answer(m, block)
         self.interrupt(m, block)
-        return m
 
     def answer(self, m: Module, block: PcieBlock) -> None:
         """Answer the host's accesses to registers."""

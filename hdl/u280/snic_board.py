@@ -53,8 +53,8 @@ class SnicBoard(Board):
         memory = Hbm.sized(ports=((DRAM, port),))
         super().__init__(params, link, [0], flow="kinds", memory=memory)
 
-    def elaborate(self, platform) -> Module:
-        m = self.begin()
+    def build(self, m: Module) -> None:
+        self.begin(m)
         m.submodules.core = core = Snic(self.params)
         mac = self.add_cage(m, self.cages[0])
         self.send(m, mac, READS, core.m_axis_reads)
@@ -66,7 +66,6 @@ class SnicBoard(Board):
         connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         status = self.add_status(m, [mac], msix=self.params.over_pcie)
         m.d.comb += status.request.eq(core.irq)
-        return m
 
     def reach_host(self, m: Module, core: Snic) -> None:
         """Connect the way to host memory, whichever it is."""

@@ -53,8 +53,8 @@ class EndpointBoard(Board):
         bits = params.address_bits
         return HbmPortParams(address_bits=bits, reads=not writes, writes=writes, lines=True)
 
-    def elaborate(self, platform) -> Module:
-        m = self.begin()
+    def build(self, m: Module) -> None:
+        self.begin(m)
         m.submodules.core = core = Endpoint(self.params)
         mac = self.add_cage(m, self.cages[0])
         self.send(m, mac, 0, core.m_axis)
@@ -66,4 +66,3 @@ class EndpointBoard(Board):
         connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
-        return m

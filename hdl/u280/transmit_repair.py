@@ -20,17 +20,14 @@ class TransmitRepair(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "unfout": In(1),
-                "ovfout": In(1),
-                "reset": Out(1),
-                "underflow": Out(1),
-                "overflow": Out(1),
-            },
+            unfout=In(1),
+            ovfout=In(1),
+            reset=Out(1),
+            underflow=Out(1),
+            overflow=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         left = Signal(range(-1, PULSE), init=-1, reset_less=True)
         reset = Signal(reset_less=True)
         underflow = Signal(reset_less=True)
@@ -51,4 +48,3 @@ class TransmitRepair(Component):
                     underflow.eq(self.unfout),
                     overflow.eq(self.ovfout),
                 ]
-        return m

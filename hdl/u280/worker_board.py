@@ -74,9 +74,9 @@ class WorkerBoard(Board):
         memory = Hbm.sized(ports=tuple(sorted(ports.items())))
         super().__init__(params, link, [0], memory=memory)
 
-    def elaborate(self, platform) -> Module:
+    def build(self, m: Module) -> None:
         params, memory = self.params, self.memory
-        m = self.begin()
+        self.begin(m)
         m.submodules.core = core = Worker(params)
         mac = self.add_cage(m, self.cages[0])
         self.send(m, mac, 0, core.m_axis)
@@ -101,7 +101,6 @@ class WorkerBoard(Board):
         connect_bus(m, self.of_link(m, "dma_model"), core.s_axi_model)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
-        return m
 
     def share(self, m: Module, port: int, words: Any, other: Any) -> None:
         """Let words, and what else a port carries, read by turns."""

@@ -71,15 +71,12 @@ class BaseAddress(Component):
     def __init__(self, params: BaseAddressParams) -> None:
         super().__init__(
             params,
-            {
-                "page": In(ADDRESS_BITS - PAGE_BITS),
-                "i": In(params.bus(params.address_bits)),
-                "o": Out(params.bus(ADDRESS_BITS)),
-            },
+            page=In(ADDRESS_BITS - PAGE_BITS),
+            i=In(params.bus(params.address_bits)),
+            o=Out(params.bus(ADDRESS_BITS)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         channels = [*(["ar"] if self.params.reads else [])]
         channels += ["aw", "w"] if self.params.writes else []
         for channel in channels:
@@ -90,7 +87,6 @@ class BaseAddress(Component):
                 getattr(self.i, f"{channel}valid").eq(getattr(self.o, f"{channel}valid")),
                 getattr(self.o, f"{channel}ready").eq(getattr(self.i, f"{channel}ready")),
             ]
-        return m
 
     def register(self, m: Module, channel: str) -> None:
         """Register a channel that leaves, with the sum in the place of the address."""

@@ -89,15 +89,13 @@ class Kernel(Component):
         }
         super().__init__(
             params,
-            {
-                "ap_clk": In(1),
-                "ap_rst_n": In(1),
-                "s_axi_control": In(AxiLiteSignature(address_bits=CONTROL_BITS)),
-                **ports,
-                **({"m_axis": Out(STREAM).array(*self.macs)} if self.streams else {}),
-                **({"s_axis": In(STREAM).array(*self.macs)} if self.streams else {}),
-                **({"interrupt": Out(1)} if self.kernel.requests else {}),
-            },
+            ap_clk=In(1),
+            ap_rst_n=In(1),
+            s_axi_control=In(AxiLiteSignature(address_bits=CONTROL_BITS)),
+            **ports,
+            **({"m_axis": Out(STREAM).array(*self.macs)} if self.streams else {}),
+            **({"s_axis": In(STREAM).array(*self.macs)} if self.streams else {}),
+            **({"interrupt": Out(1)} if self.kernel.requests else {}),
         )
 
     def managers(self) -> Iterator[tuple[str, str, int | None]]:
@@ -119,8 +117,7 @@ class Kernel(Component):
             for name in names
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.domains += ClockDomain("sync", local=True)
         m.submodules.kernel_reset = reset = ResetSynchroniser(RESET)
         m.d.comb += [
@@ -140,7 +137,6 @@ class Kernel(Component):
         dropped = [entry.dropped for k in self.ends() for entry in self.add_port(m, k)]
         if dropped:
             m.d.comb += control.dropped.eq(Cat(dropped))
-        return m
 
     def add_control(self, m: Module) -> KernelControl:
         """Add the registers of the kernel, and what leads to both maps."""

@@ -51,17 +51,14 @@ class KernelControl(Component):
         self.registers = kernel_registers(params)
         super().__init__(
             params,
-            {
-                "axil": In(AxiLiteSignature(address_bits=REGISTER_BITS)),
-                "pages": Out(ADDRESS_BITS - PAGE_BITS).array(len(params.managers)),
-                **({"dropped": In(params.entries)} if params.entries else {}),
-                **({f"design_{params.interrupt}": In(1), "irq": Out(1)} if params.requests else {}),
-                **(COPIES if params.copies else {}),
-            },
+            axil=In(AxiLiteSignature(address_bits=REGISTER_BITS)),
+            pages=Out(ADDRESS_BITS - PAGE_BITS).array(len(params.managers)),
+            **({"dropped": In(params.entries)} if params.entries else {}),
+            **({f"design_{params.interrupt}": In(1), "irq": Out(1)} if params.requests else {}),
+            **(COPIES if params.copies else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         connect(m, flipped(self.axil), registers.axil)
@@ -88,7 +85,6 @@ class KernelControl(Component):
             m.d.comb += status.misaligned[k].eq(pointer[:PAGE_BITS].any())
             with m.If(idle):
                 m.d.sync += page.eq(pointer[PAGE_BITS:])
-        return m
 
     def control_copies(self, m: Module, control: Any, status: Any) -> None:
         """Connect the registers of copies of the model."""

@@ -68,23 +68,20 @@ class MemoryMover(Component):
     def __init__(self, params: MemoryMoverParams) -> None:
         super().__init__(
             params,
-            {
-                "load": In(1),
-                "store": In(1),
-                "transfer": In(TRANSFER),
-                "tick": In(1),
-                "busy": Out(1),
-                "done": Out(1),
-                "broken": Out(1),
-                "failed_beats": Out(COUNT_BITS),
-                "failed_bursts": Out(COUNT_BITS),
-                "memory": Out(params.axi),
-                "inner": Out(params.axi),
-            },
+            load=In(1),
+            store=In(1),
+            transfer=In(TRANSFER),
+            tick=In(1),
+            busy=Out(1),
+            done=Out(1),
+            broken=Out(1),
+            failed_beats=Out(COUNT_BITS),
+            failed_bursts=Out(COUNT_BITS),
+            memory=Out(params.axi),
+            inner=Out(params.axi),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params.reader
         m.submodules.reader = reader = ReadMaster(params)
         m.submodules.bursts = bursts = BurstGenerator(params)
@@ -113,7 +110,6 @@ class MemoryMover(Component):
         m.d.comb += ends.eq(self.busy & ~(reader.busy | writes))
         self.count(m, begins, reader.failed, writer.answers)
         self.choose(m, storing, reader.axi, writer.axi)
-        return m
 
     def passes_the_end(self) -> Value:
         """Return whether the transfer has a beat behind the end of the address space."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gen.base.emission.yosys import native_yosys
+from hdl.common import component
 from sim.harness.cache import CHECKOUT
 
 #: Yosys counts its multiplexers, and what they are chosen by, through all of a process
@@ -32,11 +33,14 @@ class Cell:
 
 
 def sources(text: str) -> tuple[str, ...]:
-    """Return the places in Yosys's attribute, relative to the checkout; not those of libraries."""
+    """Return the places in Yosys's attribute, relative to the checkout; not those of libraries.
+
+    The place in Component at which every module begins is none, either.
+    """
     places = []
     for place in text.split("|"):
         path, _, line = place.rpartition(":")
-        if Path(path).is_relative_to(CHECKOUT / "hdl"):
+        if Path(path).is_relative_to(CHECKOUT / "hdl") and path != component.__file__:
             places.append(f"{Path(path).relative_to(CHECKOUT).as_posix()}:{line.partition('.')[0]}")
     return tuple(dict.fromkeys(places))
 

@@ -177,7 +177,7 @@ def is_component(value: object) -> bool:
     return (
         inspect.isclass(value)
         and issubclass(value, Component)
-        and hasattr(value, "elaborate")
+        and (value.build, value.elaborate) != (Component.build, Component.elaborate)
         and not any(built.__module__.startswith("hdl.") for built in value.__subclasses__())
     )
 

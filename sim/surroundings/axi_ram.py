@@ -146,22 +146,19 @@ class AxiRam(Component):
     def __init__(self, params: AxiRamParams) -> None:
         super().__init__(
             params,
-            {
-                "axi": In(params.axi),
-                "index": In(8),
-                "settings": In(params.settings),
-                "missing": Out(32),
-                **({} if params.read_only else {"dump": In(1), "lost": Out(32)}),
-                **(
-                    {"access": In(params.access), "accessed": Out(params.data_bits)}
-                    if params.processor
-                    else {}
-                ),
-            },
+            axi=In(params.axi),
+            index=In(8),
+            settings=In(params.settings),
+            missing=Out(32),
+            **({} if params.read_only else {"dump": In(1), "lost": Out(32)}),
+            **(
+                {"access": In(params.access), "accessed": Out(params.data_bits)}
+                if params.processor
+                else {}
+            ),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         now = Signal(TIME_BITS)
         m.d.sync += now.eq(now + 1)
         m.submodules.reads = reads = BurstBeats(self.params.bus)
@@ -177,7 +174,6 @@ class AxiRam(Component):
         )
         m.d.comb += moves.eq(fetch | writes["i_write"])
         self.add_array(m, reads, fetch, writes)
-        return m
 
     def refresh(self, m: Module, moves: Value) -> Value:
         """Return whether a beat can be fetched or stored; ``moves`` says whether one is."""

@@ -14,10 +14,8 @@ class Cable(Component):
     taps = (Tap(stream="i"),)
 
     def __init__(self, params: None = None) -> None:
-        super().__init__(params, {"i": In(AXIS), "o": Out(AXIS), "frames": Out(32)})
+        super().__init__(params, i=In(AXIS), o=Out(AXIS), frames=Out(32))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         connect(m, flipped(self.i), flipped(self.o))
         m.d.sync += self.frames.eq(self.frames + (self.i.tvalid & self.i.tready & self.i.tlast))
-        return m

@@ -28,17 +28,14 @@ class CmacKernel(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "s_axis": In(STREAM),
-                "m_axis": Out(STREAM),
-                "to_link": Out(AXIS),
-                "of_link": In(AXIS),
-                "lost": Out(16),
-            },
+            s_axis=In(STREAM),
+            m_axis=Out(STREAM),
+            to_link=Out(AXIS),
+            of_link=In(AXIS),
+            lost=Out(16),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.sent = sent = PacketBuffer(SENT)
         beat = Signal(BEAT)
         m.d.comb += [
@@ -60,4 +57,3 @@ class CmacKernel(Component):
             ),
             self.lost.eq((self.lost + (self.m_axis.tvalid & ~self.m_axis.tready))[:16]),
         ]
-        return m

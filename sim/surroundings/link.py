@@ -131,22 +131,19 @@ class Link(Component):
     def __init__(self, params: LinkParams, **more: Member) -> None:
         super().__init__(
             params,
-            {
-                "i": In(params.axis),
-                "o": Out(params.axis),
-                "index": In(8),
-                "settings": In(params.settings),
-                **{name: Out(32) for name in COUNTERS},
-                **more,
-            },
+            i=In(params.axis),
+            o=Out(params.axis),
+            index=In(8),
+            settings=In(params.settings),
+            **{name: Out(32) for name in COUNTERS},
+            **more,
         )
 
     def join(self, m: Module, sent: Any, freed: Signal, come: Any, credit: Signal) -> None:
         """Connect the ends: ``come`` is what is ``sent``, ``credit`` that a place is ``freed``."""
         m.d.comb += [come.eq(sent), credit.eq(freed)]
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         now = Signal(TIME_BITS)
         m.d.sync += now.eq(now + 1)
         sent, come = (Signal(self.params.crossing, name=name) for name in ("going", "come"))
@@ -193,7 +190,6 @@ class Link(Component):
         self.count(m, "corrupted", delivered & beat.broken)
         self.count(m, "reordered", steps_aside & last)
         self.count(m, "duplicated", store & last & ~steps_aside)
-        return m
 
     def count(self, m: Module, name: str, event: Value) -> None:
         """Count one more in counter ``name``, in each cycle of ``event``."""

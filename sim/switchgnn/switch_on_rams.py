@@ -24,8 +24,7 @@ class SwitchOnRams(Component):
         self.inherited = list(inner)
         super().__init__(params, inner | ram_members(params.table_memory))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         switch: Any = GnnSwitch(self.params)
         m.submodules.switch = switch
         for name in self.inherited:
@@ -34,7 +33,6 @@ class SwitchOnRams(Component):
             for port, placed in pairs:
                 connect(m, flipped(port), placed)
         add_rams(m, self.params.table_memory, self, switch.m_axi_tables)
-        return m
 
 
 def switch_of(params: GnnSwitchParams) -> Component:

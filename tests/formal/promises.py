@@ -21,20 +21,17 @@ class RequestPromises(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "slot": In(params.slot_bits),
-                "valid": In(1),
-                "clear": In(1),
-                "request": In(params.request),
-                "announced": In(params.header),
-                "stored": Out(1),
-                "cleared": Out(params.slots),
-                "everyone": Out(data.ArrayLayout(params.ports, params.slots)),
-            },
+            slot=In(params.slot_bits),
+            valid=In(1),
+            clear=In(1),
+            request=In(params.request),
+            announced=In(params.header),
+            stored=Out(1),
+            cleared=Out(params.slots),
+            everyone=Out(data.ArrayLayout(params.ports, params.slots)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request = self.request
         everyone = Array(self.everyone[k] for k in range(self.params.slots))[self.slot]
         with m.If(self.clear):
@@ -55,4 +52,3 @@ class RequestPromises(Component):
             & (good | ~self.valid)
             & ((request.everyone != 0) | ~self.clear)
         )
-        return m

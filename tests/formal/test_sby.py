@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib.wiring import In
 
 from hdl.common.component import Component
@@ -22,10 +22,9 @@ class Counter(Component):
     peeks = {}
 
     def __init__(self, params):
-        super().__init__(params, {"step": In(1)})
+        super().__init__(params, step=In(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         count = Signal(4)
         with m.If(self.step):
             m.d.sync += count.eq(count + 1)
@@ -34,7 +33,6 @@ class Counter(Component):
         claim(m, "count_is_small", count <= self.params.claimed)
         claim(m, "count_is_a_count", count >= 0)
         reach(m, "count_is_reached", count == self.params.reached)
-        return m
 
 
 @pytest.mark.parametrize(

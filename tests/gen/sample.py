@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -15,12 +14,10 @@ class LeafParams(Params, suffix="{bits}"):
 
 class Leaf(Component):
     def __init__(self, params):
-        super().__init__(params, {"a": In(params.bits), "b": Out(params.bits)})
+        super().__init__(params, a=In(params.bits), b=Out(params.bits))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.sync += self.b.eq((self.a + 1)[: self.params.bits])
-        return m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +29,9 @@ class Pair(Component):
     latencies = {"first": 1, "second": 2}
 
     def __init__(self, params):
-        super().__init__(params, {"x": In(params.bits), "y": Out(params.bits), "z": Out(9)})
+        super().__init__(params, x=In(params.bits), y=Out(params.bits), z=Out(9))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.first = first = Leaf(LeafParams(bits=self.params.bits))
         m.submodules.second = second = Leaf(LeafParams(bits=self.params.bits))
         m.submodules.wide = wide = Leaf(LeafParams(bits=9))
@@ -46,4 +42,3 @@ class Pair(Component):
             wide.a.eq(self.x),
             self.z.eq(wide.b),
         ]
-        return m

@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.component import Component
@@ -16,8 +15,6 @@ class Wrapped(Component):
     def __init__(self, params):
         super().__init__(params, dict(self.kind(params).signature.members))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.part = part = self.kind(self.params)
         connect(m, flipped(self), part)
-        return m

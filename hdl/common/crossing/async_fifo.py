@@ -62,16 +62,13 @@ class AsyncFifo(Component):
         )
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.shape)),
-                "o": Out(stream.Signature(params.shape)),
-                "write_runs": Out(1),
-                "read_runs": Out(1),
-            },
+            i=In(stream.Signature(params.shape)),
+            o=Out(stream.Signature(params.shape)),
+            write_runs=Out(1),
+            read_runs=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.pointer.bits
         m.submodules.words = words = memory.Memory(
             shape=self.params.width,
@@ -125,7 +122,6 @@ class AsyncFifo(Component):
             valid.eq(read_runs & Mux(advances, some, 1)),
         ]
         self.add_output(m, read.data, some, read_runs)
-        return m
 
     def add_output(self, m: Module, word: Value, some: Value, runs: Value) -> None:
         """Add the lanes that register each word; all of them move at the same time."""

@@ -37,10 +37,9 @@ class AxiCrossing(Component):
             for channel, size in self.queues.items()
             for crossing in inside(channel, AsyncFifo(size).crossings, clocks(channel))
         )
-        super().__init__(params, {"i": In(params.axi), "o": Out(params.axi)})
+        super().__init__(params, i=In(params.axi), o=Out(params.axi))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.guard = guard = AxiGuard(self.params)
         runs = []
         for channel, size in self.queues.items():
@@ -61,7 +60,6 @@ class AxiCrossing(Component):
         m.d.sync += cut.eq(~Cat(runs).all())
         m.d.comb += guard.cut.eq(cut)
         connect(m, guard.o, flipped(self.o))
-        return m
 
 
 def clocks(channel: str) -> dict[str, str]:

@@ -32,14 +32,11 @@ class CountCrossing(Component):
         self.crossings = inside("path", AsyncFifo(self.path).crossings, {})
         super().__init__(
             params,
-            {
-                "events": In(params.kinds),
-                "o": Out(WAITING_BITS).array(params.kinds),
-            },
+            events=In(params.kinds),
+            o=Out(WAITING_BITS).array(params.kinds),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.path = path = AsyncFifo(self.path)
         waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
         leave = Signal()
@@ -57,4 +54,3 @@ class CountCrossing(Component):
                 m.d.write += count.eq((rest + self.events[k])[:WAITING_BITS])
             add = path.o.payload.word_select(k, WAITING_BITS)
             m.d.comb += self.o[k].eq(Mux(path.o.valid, add, 0))
-        return m

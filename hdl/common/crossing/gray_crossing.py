@@ -33,10 +33,9 @@ class GrayCrossing(Component):
             Crossing(path="", constraint=self.constraint, source="write", target="read"),
         )
         bits = params.bits
-        super().__init__(params, {"value": In(bits), "gray": Out(bits), "seen": Out(bits)})
+        super().__init__(params, value=In(bits), gray=Out(bits), seen=Out(bits))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.bits
         # The constraint names this register, so it must not be merged with an equal one.
         code = Signal(bits, reset_less=True, attrs={"DONT_TOUCH": "TRUE"})
@@ -45,7 +44,6 @@ class GrayCrossing(Component):
         m.d.write += code.eq(gray(self.value))
         m.d.read += [first.eq(code), seen.eq(first)]
         m.d.comb += [self.gray.eq(code), self.seen.eq(seen)]
-        return m
 
 
 def gray(value: Value) -> Value:

@@ -28,10 +28,9 @@ class OutputLane(Component):
     def __init__(self, params: OutputLaneParams) -> None:
         bits = params.bits
         flags = dict.fromkeys(("some", "runs", "ready"), In(1))
-        super().__init__(params, {"i": In(bits), "payload": Out(bits), **flags})
+        super().__init__(params, i=In(bits), payload=Out(bits), **flags)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         payload = Signal(self.params.bits, reset_less=True)
         valid = Signal()
         advances = ~valid | self.ready
@@ -39,4 +38,3 @@ class OutputLane(Component):
         with m.If(advances):
             m.d.sync += payload.eq(self.i)
         m.d.comb += self.payload.eq(payload)
-        return m

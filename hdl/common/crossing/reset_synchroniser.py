@@ -31,10 +31,9 @@ class ResetSynchroniser(Component):
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="any", target="sync"),
         )
-        super().__init__(params, {"i": In(1), "reset": Out(1)})
+        super().__init__(params, i=In(1), reset=Out(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = self.params.stages
         m.domains.caught = caught = ClockDomain("caught", local=True, async_reset=True)
         stages = Signal(count, init=(1 << count) - 1, attrs=ASYNC)
@@ -42,4 +41,3 @@ class ResetSynchroniser(Component):
         m.d.comb += [caught.clk.eq(ClockSignal()), caught.rst.eq(self.i), self.reset.eq(reset)]
         m.d.caught += stages.eq(Cat(Const(0, 1), stages[:-1]))
         m.d.sync += reset.eq(stages[-1])
-        return m

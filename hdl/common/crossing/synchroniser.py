@@ -36,12 +36,10 @@ class Synchroniser(Component):
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="any", target="sync"),
         )
-        super().__init__(params, {"i": In(params.shape), "o": Out(params.shape)})
+        super().__init__(params, i=In(params.shape), o=Out(params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         first = Signal(self.params.width, reset_less=True, attrs=ASYNC)
         o = Signal(self.params.width, reset_less=True, attrs=ASYNC)
         m.d.sync += [first.eq(self.i), o.eq(first)]
         m.d.comb += self.o.eq(o)
-        return m

@@ -50,26 +50,23 @@ class EngineChain(Component):
         )
         super().__init__(
             params,
-            {
-                "settings": In(engine.settings),
-                "begin": In(1),
-                "exchanging": In(1),
-                "refill": In(1),
-                "words": In(stream.Signature(engine.word)).array(params.sets),
-                "deltas": In(stream.Signature(engine.deltas)),
-                "partials": Out(stream.Signature(params.sums(params.sets))),
-                "load": In(stream.Signature(engine.model.load)).array(params.engines),
-                "peek": In(stream.Signature(engine.model.address)).array(params.engines),
-                "peeked": Out(stream.Signature(engine.model.group)).array(params.engines),
-                "updated": Out(params.engines),
-                "waiting": Out(params.sets),
-                "finished": Out(1),
-                "events": Out(ENGINE_EVENTS).array(params.engines),
-            },
+            settings=In(engine.settings),
+            begin=In(1),
+            exchanging=In(1),
+            refill=In(1),
+            words=In(stream.Signature(engine.word)).array(params.sets),
+            deltas=In(stream.Signature(engine.deltas)),
+            partials=Out(stream.Signature(params.sums(params.sets))),
+            load=In(stream.Signature(engine.model.load)).array(params.engines),
+            peek=In(stream.Signature(engine.model.address)).array(params.engines),
+            peeked=Out(stream.Signature(engine.model.group)).array(params.engines),
+            updated=Out(params.engines),
+            waiting=Out(params.sets),
+            finished=Out(1),
+            events=Out(ENGINE_EVENTS).array(params.engines),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         groups = [EngineGroup(params) for params in self.group_params]
         m.submodules.group_0 = groups[0]
         domain = "sync"
@@ -93,7 +90,6 @@ class EngineChain(Component):
             m.d.comb += getattr(first, name).eq(getattr(self, name))
         for name in ("updated", "waiting", "finished"):
             m.d.comb += getattr(self, name).eq(getattr(first, name))
-        return m
 
     def add_die(self, m: Module, index: int, crossing: Any) -> str:
         """Add the clock domain of a die, which has a reset of its own; return its name."""

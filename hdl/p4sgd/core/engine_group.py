@@ -35,8 +35,7 @@ class EngineGroup(Component):
             ports["far"] = Out(GroupSignature(params.worker, params.beyond))
         super().__init__(params, ports)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         near, params = self.near, self.params
         sets = [self.add_set(m, k) for k in range(params.own_sets)]
         engines = [engine for item in sets for engine in engines_of(item)]
@@ -65,7 +64,6 @@ class EngineGroup(Component):
             near.waiting.eq(Cat([item.waiting for item in sets], [f.waiting for f in far])),
             near.finished.eq(Cat(part.finished for part in [*sets, *far]).all()),
         ]
-        return m
 
     def add_set(self, m: Module, index: int) -> Any:
         """Make a set of engines a submodule, named by its number in the worker."""

@@ -48,22 +48,19 @@ class EngineSet(Component):
         engine = params.engine
         super().__init__(
             params,
-            {
-                "settings": In(engine.settings),
-                "start": In(1),
-                "exchanging": In(1),
-                "refill": In(1),
-                "words": In(stream.Signature(engine.word)),
-                "partials": Out(stream.Signature(engine.partials)),
-                "deltas": In(stream.Signature(engine.deltas)),
-                "finished": Out(1),
-                "waiting": Out(1),
-                "engines": Out(own_ports(engine)).array(params.classes),
-            },
+            settings=In(engine.settings),
+            start=In(1),
+            exchanging=In(1),
+            refill=In(1),
+            words=In(stream.Signature(engine.word)),
+            partials=Out(stream.Signature(engine.partials)),
+            deltas=In(stream.Signature(engine.deltas)),
+            finished=Out(1),
+            waiting=Out(1),
+            engines=Out(own_ports(engine)).array(params.classes),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         engines = [Engine(self.params.engine) for _ in range(self.params.classes)]
         for k, (engine, own) in enumerate(zip(engines, self.engines, strict=True)):
             m.submodules[f"engine_{k}"] = engine
@@ -79,7 +76,6 @@ class EngineSet(Component):
         self.collect_partials(m, engines)
         # Deltas come to the last engine last, so that it ends last.
         m.d.comb += self.finished.eq(engines[-1].finished)
-        return m
 
     def share_words(self, m: Module, engines: list[Engine]) -> None:
         """Copy each word to all engines; none waits here, so that a surplus word stays outside.

@@ -19,17 +19,14 @@ class NetworkJoin(Component):
         activations = stream.Signature(params.activations)
         super().__init__(
             params,
-            {
-                "join": In(1),
-                "sums": In(activations),
-                "partial": Out(activations),
-                "full": In(activations),
-                "activations": Out(activations),
-            },
+            join=In(1),
+            sums=In(activations),
+            partial=Out(activations),
+            full=In(activations),
+            activations=Out(activations),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += self.partial.payload.eq(self.sums.payload)
         with m.If(self.join):
             connect(m, flipped(self.sums), flipped(self.activations))
@@ -39,4 +36,3 @@ class NetworkJoin(Component):
                 self.partial.valid.eq(self.sums.valid),
                 self.sums.ready.eq(self.partial.ready),
             ]
-        return m

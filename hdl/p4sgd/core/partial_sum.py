@@ -37,16 +37,13 @@ class PartialSum(Component):
         self.latency = self.levels + 2
         super().__init__(
             params,
-            {
-                "settings": In(engine.settings),
-                "partials": In(stream.Signature(params.sums(params.sets // terms))).array(terms),
-                "activations": Out(stream.Signature(engine.activations)),
-                "saturations": Out(bits_for(engine.banks)),
-            },
+            settings=In(engine.settings),
+            partials=In(stream.Signature(params.sums(params.sets // terms))).array(terms),
+            activations=Out(stream.Signature(engine.activations)),
+            saturations=Out(bits_for(engine.banks)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.engine.weight_bits
         advance, everyone = Signal(name="advance"), Signal(name="everyone")
         valid = Signal(self.latency)
@@ -84,7 +81,6 @@ class PartialSum(Component):
             overflows.append(overflowed)
         leaving = self.activations.valid & self.activations.ready
         m.d.sync += self.saturations.eq(Mux(leaving, count_ones(overflows), 0))
-        return m
 
     def add_engines(self, m: Module, terms: list, advance, sample: int):
         """Return the sum of ``terms``, with a register after each level of three-input adders."""

@@ -50,9 +50,7 @@ class SlrCrossing(Component):
         self.latency = StreamPipelineParams(shape=1, stages=self.stages).latency
         self.loop_latency = StreamPipelineParams(shape=1, stages=self.stages, passes=True).latency
         signature = GroupSignature(params.worker, params.beyond)
-        super().__init__(
-            params, {"near": In(signature), "far": Out(signature), "far_reset": Out(1)}
-        )
+        super().__init__(params, near=In(signature), far=Out(signature), far_reset=Out(1))
         unused = 0 if params.worker.engine.data_parallel else 2 + len(params.beyond)
         for stream in (self.near.load, self.near.peeked):
             parts = parts_of(stream.payload)
@@ -62,8 +60,7 @@ class SlrCrossing(Component):
         resets = self.sets + len(STREAMS) + 1  # one for each stream, and one for the die
         self.wires = wires + resets
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         near, far = flipped(self.near), flipped(self.far)
         m.domains.far = ClockDomain(local=True)
         m.d.comb += [ClockSignal("far").eq(ClockSignal()), ResetSignal("far").eq(self.far_reset)]
@@ -88,7 +85,6 @@ class SlrCrossing(Component):
             self.wire(m, "refill", near.refill, far.refill)
             self.wire(m, "updated", far.updated, near.updated)
         self.report_end(m)
-        return m
 
     def cross(self, m: Module, name: str, source: Any, target: Any, domain: str = "sync") -> Signal:
         """Connect a stream from die to die; return whether all beats have arrived.

@@ -48,17 +48,14 @@ class SumStage(Component):
     def __init__(self, params: SumStageParams) -> None:
         super().__init__(
             params,
-            {
-                **{
-                    f"i_{k}": In(stream.Signature(data.ArrayLayout(signed(bits), params.values)))
-                    for k, bits in enumerate(params.terms)
-                },
-                "o": Out(stream.Signature(data.ArrayLayout(signed(params.bits), params.values))),
+            **{
+                f"i_{k}": In(stream.Signature(data.ArrayLayout(signed(bits), params.values)))
+                for k, bits in enumerate(params.terms)
             },
+            o=Out(stream.Signature(data.ArrayLayout(signed(params.bits), params.values))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         terms = [getattr(self, f"i_{k}") for k in range(len(self.params.terms))]
         everyone = reduce(lambda a, b: a & b, (term.valid for term in terms))
         advance = ~self.o.valid | self.o.ready
@@ -70,4 +67,3 @@ class SumStage(Component):
             for k in range(self.params.values):
                 total = reduce(add, (term.payload[k] for term in terms))
                 m.d.sync += sums[k].eq(low_bits(total, self.params.bits))
-        return m

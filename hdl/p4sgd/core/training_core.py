@@ -86,8 +86,7 @@ class TrainingCore(Component):
             "results": Out(stream.Signature(params.engine.model.weights)).array(count),
         }
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.partial_sum = partial_sum = PartialSum(params)
         m.submodules.network_join = join = NetworkJoin(params.engine)
@@ -114,7 +113,6 @@ class TrainingCore(Component):
             self.add_engines(m, loss, partial_sum)
         else:
             self.add_chain(m, loss, partial_sum)
-        return m
 
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
         """Add all engines in parallel, for a single die."""

@@ -51,15 +51,12 @@ class GatedAdderTree(Component):
     def __init__(self, params: TreeParams) -> None:
         super().__init__(
             params,
-            {
-                "gates": In(params.inputs),
-                "values": In(signed_array(params.bits, params.inputs)),
-                "total": Out(signed(params.total_bits)),
-            },
+            gates=In(params.inputs),
+            values=In(signed_array(params.bits, params.inputs)),
+            total=Out(signed(params.total_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         terms = [Mux(self.gates[i], self.values[i], 0) for i in range(self.params.inputs)]
         radix = 2
         for level, size in enumerate(self.params.level_sizes):
@@ -74,4 +71,3 @@ class GatedAdderTree(Component):
             ]
             terms, radix = sums, 3
         m.d.comb += self.total.eq(terms[0])
-        return m

@@ -73,21 +73,18 @@ class BackwardStage(Component):
         self.latency = self.gradient_latency + UpdateLane.latency
         super().__init__(
             params,
-            {
-                "settings": In(params.some_settings("bits", "chunks", "from_zero")),
-                "start": In(1),
-                "stored": In(stream.Signature(params.word)),
-                "deltas": In(stream.Signature(params.deltas)),
-                "load": In(stream.Signature(params.model.load)),
-                **{name: Out(shape) for name, shape in backward_orders(params).items()},
-                "granted": Out(1),
-                "updated": Out(1),
-                "finished": Out(1),
-            },
+            settings=In(params.some_settings("bits", "chunks", "from_zero")),
+            start=In(1),
+            stored=In(stream.Signature(params.word)),
+            deltas=In(stream.Signature(params.deltas)),
+            load=In(stream.Signature(params.model.load)),
+            **{name: Out(shape) for name, shape in backward_orders(params).items()},
+            granted=Out(1),
+            updated=Out(1),
+            finished=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.counter = counter = WordCounter(params)
         position = counter.position
@@ -138,7 +135,6 @@ class BackwardStage(Component):
             with m.If(self.next_word & chunk.ends):
                 m.d.sync += half.eq(~half)
         self.follow_chunk(m, self.next_word & position.last_plane, chunk)
-        return m
 
     def space_micro_batches(self, m: Module, ends) -> Signal:
         """Return whether a word may start.

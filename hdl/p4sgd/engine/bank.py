@@ -41,24 +41,21 @@ class Bank(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "signed_features": In(1),
-                "valid": In(1),
-                "tag": In(tag_layout(params)),
-                "plane": In(params.lanes),
-                "weights": In(params.model.weights),
-                **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
-                "partial": Out(signed(params.bank.partial_bits)),
-                "delta": In(signed(params.weight_bits)),
-                "next_plane": In(1),
-                "first_plane": In(1),
-                "second_plane": In(1),
-                "scaled": Out(signed(params.bank.scaled_bits)),
-            },
+            signed_features=In(1),
+            valid=In(1),
+            tag=In(tag_layout(params)),
+            plane=In(params.lanes),
+            weights=In(params.model.weights),
+            **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
+            partial=Out(signed(params.bank.partial_bits)),
+            delta=In(signed(params.weight_bits)),
+            next_plane=In(1),
+            first_plane=In(1),
+            second_plane=In(1),
+            scaled=Out(signed(params.bank.scaled_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         valid = delay(m, self.valid, self.params.bank.sum_latency, "valid", reset_less=False)
         tag = delay(m, self.tag, self.params.bank.sum_latency, "tag")
         bits = self.params.bank.plane_sum_bits + self.params.max_bits  # width of all planes' sum
@@ -68,7 +65,6 @@ class Bank(Component):
             m.d.sync += codes.eq(low_bits(with_plane, bits))
         self.add_chunks(m, valid, tag, codes)
         self.scale(m)
-        return m
 
     def add_plane(self, m: Module, tag, codes: Signal) -> Value:
         """Return the sum of the planes up to this one, by Horner's rule.

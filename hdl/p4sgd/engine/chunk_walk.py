@@ -29,23 +29,20 @@ class ChunkWalk(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.walk_settings),
-                "start": In(1),
-                "step": In(1),
-                "active": Out(1),
-                "running": Out(1),
-                "chunk": Out(params.model.chunk_bits),
-                "first_chunk": Out(1),
-                "last_chunk": Out(1),
-                "tile": Out(MICRO_BATCH),
-                "odd": Out(1),
-                "size": Out(range(params.max_tile + 1)),
-            },
+            settings=In(params.walk_settings),
+            start=In(1),
+            step=In(1),
+            active=Out(1),
+            running=Out(1),
+            chunk=Out(params.model.chunk_bits),
+            first_chunk=Out(1),
+            last_chunk=Out(1),
+            tile=Out(MICRO_BATCH),
+            odd=Out(1),
+            size=Out(range(params.max_tile + 1)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.schedule = schedule = Schedule(self.params)
         chunk, first, last = count(
             m, "chunk", self.settings.chunks, self.params.model.chunk_bits, self.step
@@ -78,7 +75,6 @@ class ChunkWalk(Component):
             m.d.sync += self.odd.eq(0)
         with m.Elif(ended & tile.last):
             m.d.sync += self.odd.eq(~self.odd)
-        return m
 
     def count_tiles(self, m: Module, schedule: Schedule) -> Signal:
         """Let the schedule count tiles; return the micro-batches of a tile that is not whole."""

@@ -47,24 +47,20 @@ class Datapath(Component):
         host = {"host_group": In(params.model.group_bits), "host_weights": In(params.model.group)}
         super().__init__(
             params,
-            {
-                **{name: In(shape) for name, shape in orders.items()},
-                "signed_features": In(1),
-                "l2_shift": In(5),
-                "deltas": In(params.activations),
-                **(streamed(params) if params.max_tile else host),
-                "sums": Out(signed_array(params.bank.partial_bits, params.banks)),
-                "saturated": Out(1),
-            },
+            **{name: In(shape) for name, shape in orders.items()},
+            signed_features=In(1),
+            l2_shift=In(5),
+            deltas=In(params.activations),
+            **(streamed(params) if params.max_tile else host),
+            sums=Out(signed_array(params.bank.partial_bits, params.banks)),
+            saturated=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         memory = self.add_store(m) if self.params.max_tile else self.add_memory(m)
         scaled = self.add_banks(m, memory)
         lanes = self.add_lanes(m, memory, scaled)
         m.d.sync += self.saturated.eq(self.backward_write & lanes.any())
-        return m
 
     def add_memory(self, m: Module) -> ModelMemory:
         """Add the model memory."""

@@ -87,18 +87,15 @@ class DspCascade(Component):
     def __init__(self, params: CascadeParams) -> None:
         super().__init__(
             params,
-            {
-                "gates": In(params.inputs),
-                "negate": In(1),
-                "values": In(signed_array(params.bits, params.inputs)),
-                **({"sums": In(params.sums)} if params.paired else {}),
-                **({} if params.start is None else {"valid": In(1), "first": In(1)}),
-                "total": Out(signed(params.total_bits)),
-            },
+            gates=In(params.inputs),
+            negate=In(1),
+            values=In(signed_array(params.bits, params.inputs)),
+            **({"sums": In(params.sums)} if params.paired else {}),
+            **({} if params.start is None else {"valid": In(1), "first": In(1)}),
+            total=Out(signed(params.total_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         slices = self.params.slices
         from_above = None
         total = Signal(DSP_BITS)
@@ -119,7 +116,6 @@ class DspCascade(Component):
             )
             from_above = below
         m.d.comb += self.total.eq(total[: self.params.total_bits])
-        return m
 
     def operands(self, m: Module, k: int) -> tuple[tuple[Value, Value], tuple[Value, Value]]:
         """Return the gates and the values of slice ``k``; what is chosen of a pair has no gate."""

@@ -49,26 +49,23 @@ class Engine(Component):
         }
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "start": In(1),
-                "words": In(stream.Signature(params.word)),
-                "partials": Out(stream.Signature(params.partials)),
-                "deltas": In(stream.Signature(params.deltas)),
-                "load": In(stream.Signature(params.model.load)),
-                "peek": In(stream.Signature(params.model.address)),
-                "peeked": Out(stream.Signature(params.model.group)),
-                "exchanging": In(1),
-                "refill": In(1),
-                "updated": Out(1),
-                "finished": Out(1),
-                "waiting": Out(1),
-                "events": Out(ENGINE_EVENTS),
-            },
+            settings=In(params.settings),
+            start=In(1),
+            words=In(stream.Signature(params.word)),
+            partials=Out(stream.Signature(params.partials)),
+            deltas=In(stream.Signature(params.deltas)),
+            load=In(stream.Signature(params.model.load)),
+            peek=In(stream.Signature(params.model.address)),
+            peeked=Out(stream.Signature(params.model.group)),
+            exchanging=In(1),
+            refill=In(1),
+            updated=Out(1),
+            finished=Out(1),
+            waiting=Out(1),
+            events=Out(ENGINE_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.forward = forward = ForwardStage(self.params)
         m.submodules.backward = backward = BackwardStage(self.params)
         m.submodules.datapath = datapath = Datapath(self.params)
@@ -110,7 +107,6 @@ class Engine(Component):
             self.finished.eq(backward.finished),
             self.waiting.eq(forward.active & ~self.words.valid),
         ]
-        return m
 
     def add_word_fifo(self, m: Module, stored, again) -> None:
         """Add the FIFO in which words wait between the forward and the backward stage."""

@@ -34,20 +34,17 @@ class EngineEvents(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "active": In(1),
-                "no_queue": In(1),
-                "no_credit": In(1),
-                "no_room": In(1),
-                "no_word": In(1),
-                "starved": In(1),
-                "saturated": In(1),
-                "events": Out(ENGINE_EVENTS),
-            },
+            active=In(1),
+            no_queue=In(1),
+            no_credit=In(1),
+            no_room=In(1),
+            no_word=In(1),
+            starved=In(1),
+            saturated=In(1),
+            events=Out(ENGINE_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         events = self.events
         m.d.sync += events.eq(0)
         m.d.sync += events.model_saturation.eq(self.saturated)
@@ -68,4 +65,3 @@ class EngineEvents(Component):
                 m.d.sync += events.memory_stall.eq(1)
             with m.Else():
                 m.d.sync += events.word.eq(1)
-        return m

@@ -54,28 +54,25 @@ class ForwardStage(Component):
         self.latency = ModelMemory.latency + params.bank.latency + PARTIALS_LATENCY
         super().__init__(
             params,
-            {
-                "settings": In(
-                    params.some_settings("signed_features", "bits", "chunks", *SCHEDULE.members)
-                ),
-                "start": In(1),
-                "words": In(stream.Signature(params.word)),
-                "stored": Out(stream.Signature(params.word)),
-                "granted": In(1),
-                "refill": In(1),
-                "exchanging": In(1),
-                **{name: Out(shape) for name, shape in forward_orders(params).items()},
-                "sums": In(signed_array(params.bank.partial_bits, params.banks)),
-                "partials": Out(stream.Signature(params.partials)),
-                "probe": In(stream.Signature(probe_layout(params))),
-                "active": Out(1),
-                "no_credit": Out(1),
-                "no_queue": Out(1),
-            },
+            settings=In(
+                params.some_settings("signed_features", "bits", "chunks", *SCHEDULE.members)
+            ),
+            start=In(1),
+            words=In(stream.Signature(params.word)),
+            stored=Out(stream.Signature(params.word)),
+            granted=In(1),
+            refill=In(1),
+            exchanging=In(1),
+            **{name: Out(shape) for name, shape in forward_orders(params).items()},
+            sums=In(signed_array(params.bank.partial_bits, params.banks)),
+            partials=Out(stream.Signature(params.partials)),
+            probe=In(stream.Signature(probe_layout(params))),
+            active=Out(1),
+            no_credit=Out(1),
+            no_queue=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.schedule = schedule = Schedule(params)
         m.submodules.counter = counter = WordCounter(params)
@@ -120,7 +117,6 @@ class ForwardStage(Component):
             self.planes.eq(delay(m, self.select_word(m, probing), 1, "planes")),
         ]
         collect(m, self, ends)
-        return m
 
     def count_credits(self, m: Module, start_word, schedule, position) -> None:
         """Count the chunks that the next mini-batch may read; set ``no_credit`` if it must wait."""

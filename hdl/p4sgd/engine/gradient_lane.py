@@ -25,20 +25,16 @@ class GradientLane(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "first": In(1),
-                "planes": In(params.banks),
-                "scaled": In(signed_array(params.bank.scaled_bits, params.banks)),
-                "gradient": Out(signed(params.gradient.bits - params.max_bits)),
-            },
+            valid=In(1),
+            first=In(1),
+            planes=In(params.banks),
+            scaled=In(signed_array(params.bank.scaled_bits, params.banks)),
+            gradient=Out(signed(params.gradient.bits - params.max_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         exact = self.cascade(m) if self.params.dsp else self.tree(m)
         m.d.comb += self.gradient.eq(exact >> self.params.max_bits)
-        return m
 
     def cascade(self, m: Module) -> Value:
         """Add up the gradient in DSP slices, of which the last one also adds up the planes."""

@@ -17,18 +17,15 @@ class MiniBatches(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "lengths": In(LENGTHS),
-                "start": In(1),
-                "step": In(1),
-                "first": Out(1),
-                "last": Out(1),
-                "ends_epoch": Out(1),
-            },
+            lengths=In(LENGTHS),
+            start=In(1),
+            step=In(1),
+            first=Out(1),
+            last=Out(1),
+            ends_epoch=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lengths = self.lengths
         in_batch = Signal.like(lengths.batch_micro_batches)
         in_epoch = Signal.like(lengths.epoch_micro_batches)
@@ -48,4 +45,3 @@ class MiniBatches(Component):
                 m.d.sync += in_batch.eq(0)
             with m.If(self.ends_epoch):
                 m.d.sync += in_epoch.eq(0)
-        return m

@@ -43,25 +43,21 @@ class ModelMemory(Component):
         halves = ("forward_half", "update", "update_half", "write_half")
         super().__init__(
             params,
-            {
-                "forward_chunk": In(params.model.chunk_bits),
-                "architectural": Out(params.model.weights),
-                "update_chunk": In(params.model.chunk_bits),
-                "updated": Out(params.model.weights),
-                "write": In(1),
-                "write_chunk": In(params.model.chunk_bits),
-                "result": In(params.model.weights),
-                **dict.fromkeys(halves if params.ping_pong else ("both",), In(1)),
-            },
+            forward_chunk=In(params.model.chunk_bits),
+            architectural=Out(params.model.weights),
+            update_chunk=In(params.model.chunk_bits),
+            updated=Out(params.model.weights),
+            write=In(1),
+            write_chunk=In(params.model.chunk_bits),
+            result=In(params.model.weights),
+            **dict.fromkeys(halves if params.ping_pong else ("both",), In(1)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.params.ping_pong:
             self.add_halves(m)
         else:
             self.add_copies(m)
-        return m
 
     def add_copies(self, m: Module) -> None:
         """Add the updated copy, and the architectural one in columns."""

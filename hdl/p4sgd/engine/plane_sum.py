@@ -28,17 +28,14 @@ class PlaneSum(Component):
         bits = params.bank.cascade.total_bits + levels
         super().__init__(
             params,
-            {
-                "plane": In(params.lanes),
-                "negative": In(1),
-                "weights": In(params.model.weights),
-                **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
-                "terms": Out(signed_array(bits, count)),
-            },
+            plane=In(params.lanes),
+            negative=In(1),
+            weights=In(params.model.weights),
+            **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
+            terms=Out(signed_array(bits, count)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         terms = [self.add_cascade(m, c) for c in range(self.params.bank.cascades)]
         level = 0
         while len(terms) > 2:
@@ -51,7 +48,6 @@ class PlaneSum(Component):
                 sums.append(total)
             terms, level = sums, level + 1
         m.d.comb += [self.terms[i].eq(term) for i, term in enumerate(terms)]
-        return m
 
     def add_cascade(self, m: Module, c: int):
         """Add cascade ``c``, for some lanes of each group that comes at once; return its sum."""

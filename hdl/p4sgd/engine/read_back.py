@@ -40,17 +40,14 @@ class ReadBack(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "peek": In(stream.Signature(params.model.address)),
-                "probe": Out(stream.Signature(probe_layout(params))),
-                "sums": In(stream.Signature(params.partials)),
-                "peeked": Out(stream.Signature(params.model.group)),
-                "busy": Out(1),
-            },
+            peek=In(stream.Signature(params.model.address)),
+            probe=Out(stream.Signature(probe_layout(params))),
+            sums=In(stream.Signature(params.partials)),
+            peeked=Out(stream.Signature(params.model.group)),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         requested, answered = self.count_steps(m)
         outstanding = Signal(range(OUTSTANDING + 1))
@@ -78,7 +75,6 @@ class ReadBack(Component):
             self.sums.ready.eq(self.busy & (self.peeked.ready | ~last)),
             self.peek.ready.eq(self.probe.ready & room & (requested == probe_steps(params) - 1)),
         ]
-        return m
 
     def count_steps(self, m: Module) -> tuple[Signal, Signal]:
         """Count the step of the next probe, and that of the next sums."""

@@ -29,18 +29,15 @@ class Schedule(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(SCHEDULE),
-                "start": In(1),
-                "step": In(1),
-                "active": Out(1),
-                "current": Out(MICRO_BATCH),
-                "ends_epoch": Out(1),
-            },
+            settings=In(SCHEDULE),
+            start=In(1),
+            step=In(1),
+            active=Out(1),
+            current=Out(MICRO_BATCH),
+            ends_epoch=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         settings, current = self.settings, self.current
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
         epoch = Signal.like(settings.epochs)
@@ -60,4 +57,3 @@ class Schedule(Component):
                 m.d.sync += epoch.eq(epoch + 1)
             with m.If(current.final):
                 m.d.sync += self.active.eq(0)
-        return m

@@ -31,21 +31,18 @@ class TileBackward(Component):
         self.latency = 1 + self.gradient_latency + UpdateLane.latency
         super().__init__(
             params,
-            {
-                "settings": In(params.tile_settings),
-                "start": In(1),
-                "words": In(stream.Signature(params.word)),
-                "deltas": In(stream.Signature(params.deltas)),
-                "came": In(1),
-                "written": In(1),
-                **{name: Out(shape) for name, shape in backward_orders(params).items()},
-                "delta": Out(params.activations),
-                "starved": Out(1),
-            },
+            settings=In(params.tile_settings),
+            start=In(1),
+            words=In(stream.Signature(params.word)),
+            deltas=In(stream.Signature(params.deltas)),
+            came=In(1),
+            written=In(1),
+            **{name: Out(shape) for name, shape in backward_orders(params).items()},
+            delta=Out(params.activations),
+            starved=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.counter = counter = TileCounter(params)
         position = counter.position
@@ -76,7 +73,6 @@ class TileBackward(Component):
             self.planes_first.eq(delay(m, entered.first_plane, 1, "planes_first")),
         ]
         self.follow_update(m, entered, chosen.last)
-        return m
 
     def has_room(self, m: Module, begins, first_word) -> Signal:
         """Return whether a word may start as to the chunk's weights and the place of its result."""

@@ -27,19 +27,16 @@ class TileCounter(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.tile_settings),
-                "start": In(1),
-                "step": In(1),
-                "active": Out(1),
-                "running": Out(1),
-                "position": Out(tile_position(params)),
-                "first": Out(1),
-            },
+            settings=In(params.tile_settings),
+            start=In(1),
+            step=In(1),
+            active=Out(1),
+            running=Out(1),
+            position=Out(tile_position(params)),
+            first=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, position = self.params, self.position
         m.submodules.walk = walk = ChunkWalk(params)
         bits = self.settings.bits
@@ -67,4 +64,3 @@ class TileCounter(Component):
             position.first_member.eq(first_member),
             position.last_member.eq(last_member),
         ]
-        return m

@@ -38,23 +38,20 @@ class TileEngine(Component):
         }
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "start": In(1),
-                "words": In(words),
-                "again": In(words),
-                "architectural": In(beats),
-                "updated": In(beats),
-                "results": Out(stream.Signature(params.model.weights)),
-                "partials": Out(stream.Signature(params.partials)),
-                "deltas": In(stream.Signature(params.deltas)),
-                "waiting": Out(1),
-                "events": Out(ENGINE_EVENTS),
-            },
+            settings=In(params.settings),
+            start=In(1),
+            words=In(words),
+            again=In(words),
+            architectural=In(beats),
+            updated=In(beats),
+            results=Out(stream.Signature(params.model.weights)),
+            partials=Out(stream.Signature(params.partials)),
+            deltas=In(stream.Signature(params.deltas)),
+            waiting=Out(1),
+            events=Out(ENGINE_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.forward = forward = TileForward(self.params)
         m.submodules.backward = backward = TileBackward(self.params)
         m.submodules.datapath = datapath = Datapath(self.params)
@@ -89,4 +86,3 @@ class TileEngine(Component):
             self.events.eq(events.events),
             self.waiting.eq(forward.waiting),
         ]
-        return m

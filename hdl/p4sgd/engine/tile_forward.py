@@ -29,26 +29,21 @@ class TileForward(Component):
         self.latency = ModelMemory.latency + params.bank.latency + PARTIALS_LATENCY
         super().__init__(
             params,
-            {
-                "settings": In(
-                    params.some_settings("signed_features", *params.tile_settings.members)
-                ),
-                "start": In(1),
-                "words": In(stream.Signature(params.word)),
-                "came": In(1),
-                **{name: Out(shape) for name, shape in forward_orders(params).items()},
-                "sums": In(signed_array(params.bank.partial_bits, params.banks)),
-                "partials": Out(stream.Signature(params.partials)),
-                "active": Out(1),
-                "unread": Out(1),
-                "no_credit": Out(1),
-                "no_queue": Out(1),
-                "waiting": Out(1),
-            },
+            settings=In(params.some_settings("signed_features", *params.tile_settings.members)),
+            start=In(1),
+            words=In(stream.Signature(params.word)),
+            came=In(1),
+            **{name: Out(shape) for name, shape in forward_orders(params).items()},
+            sums=In(signed_array(params.bank.partial_bits, params.banks)),
+            partials=Out(stream.Signature(params.partials)),
+            active=Out(1),
+            unread=Out(1),
+            no_credit=Out(1),
+            no_queue=Out(1),
+            waiting=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.counter = counter = TileCounter(self.params)
         position, tag = counter.position, Signal.like(self.tag)
         starts = Signal()
@@ -82,4 +77,3 @@ class TileForward(Component):
             self.planes.eq(delay(m, self.words.payload, cycles, "planes")),
         ]
         collect(m, self, ends & position.last_chunk)
-        return m

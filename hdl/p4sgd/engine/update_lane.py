@@ -29,23 +29,20 @@ class UpdateLane(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "l2_shift": In(5),
-                "decaying": In(1),
-                "keep": In(1),
-                "from_zero": In(1),
-                "weight": In(signed(params.weight_bits)),
-                "gradient": In(signed(params.gradient.bits - params.max_bits)),
-                "replace": In(1),
-                "host_weight": In(signed(params.weight_bits)),
-                "result": Out(signed(params.weight_bits)),
-                "saturated": Out(1),
-                **({"advance": In(1)} if params.max_tile else {}),
-            },
+            l2_shift=In(5),
+            decaying=In(1),
+            keep=In(1),
+            from_zero=In(1),
+            weight=In(signed(params.weight_bits)),
+            gradient=In(signed(params.gradient.bits - params.max_bits)),
+            replace=In(1),
+            host_weight=In(signed(params.weight_bits)),
+            result=Out(signed(params.weight_bits)),
+            saturated=Out(1),
+            **({"advance": In(1)} if params.max_tile else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         weight, decay = self.weight, 0
         if params.l2:
@@ -67,4 +64,3 @@ class UpdateLane(Component):
         with m.If(self.advance if params.max_tile else 1):
             m.d.sync += result.eq(Mux(self.replace, self.host_weight, clamped))
         m.d.sync += data_register(m, self.saturated).eq(overflow)
-        return m

@@ -35,24 +35,21 @@ class WeightStore(Component):
         weights, beats = params.model.weights, stream.Signature(PORT_BITS)
         super().__init__(
             params,
-            {
-                "forward_beats": In(beats),
-                "update_beats": In(beats),
-                "results": Out(stream.Signature(weights)),
-                "forward_came": Out(1),
-                "update_came": Out(1),
-                "forward_pop": In(1),
-                "fresh": In(1),
-                "write": In(1),
-                "written": Out(1),
-                "result": In(weights),
-                "architectural": Out(weights),
-                "updated": Out(weights),
-            },
+            forward_beats=In(beats),
+            update_beats=In(beats),
+            results=Out(stream.Signature(weights)),
+            forward_came=Out(1),
+            update_came=Out(1),
+            forward_pop=In(1),
+            fresh=In(1),
+            write=In(1),
+            written=Out(1),
+            result=In(weights),
+            architectural=Out(weights),
+            updated=Out(weights),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, weights = self.params, self.params.model.weights
         chunks = self.gather(m, "forward", self.forward_beats)
         group = params.bank.lanes_at_once * params.weight_bits
@@ -88,7 +85,6 @@ class WeightStore(Component):
             self.results.valid.eq(results.o.valid),
             results.o.ready.eq(self.results.ready),
         ]
-        return m
 
     def gather(self, m: Module, name: str, beats: Any) -> Any:
         """Join the beats of a chunk; return the stream of chunks."""

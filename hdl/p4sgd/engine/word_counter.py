@@ -37,15 +37,12 @@ class WordCounter(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.word_settings),
-                "step": In(1),
-                "position": Out(word_position(params)),
-            },
+            settings=In(params.word_settings),
+            step=In(1),
+            position=Out(word_position(params)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, settings = self.params, self.settings
         _, plane_first, plane_last = count(
             m, "plane", settings.bits, params.precision_bits, self.step
@@ -65,7 +62,6 @@ class WordCounter(Component):
             self.position.last_chunk.eq(chunk_last),
             self.position.chunk.eq(chunk),
         ]
-        return m
 
     def settled(self, m: Module) -> Value:
         """Return whether the settings have been stable for ``settings_latency`` cycles."""

@@ -73,47 +73,44 @@ class Control(Component):
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "loss": In(LOSS_SETTINGS),
-                "network": In(NETWORK_SETTINGS),
-                "word_address": In(ADDRESS_BITS),
-                "label_address": In(ADDRESS_BITS),
-                "join": In(1),
-                "vanilla": In(1),
-                "start": In(1),
-                "soft_reset": In(1),
-                "memory_broken": In(1),
-                "memory_silent": In(1),
-                "memory_owes": In(1),
-                "tick": In(1),
-                "words_failed": In(1),
-                "labels_failed": In(1),
-                "weights_failed": In(1),
-                "readers_busy": In(1),
-                "model_busy": In(1),
-                "network_open": In(1),
-                "network_busy": In(1),
-                "network_idle": In(1),
-                "abandoned": In(1),
-                "peers_missing": In(1),
-                "starved": In(1),
-                "finished": In(1),
-                "begin": Out(1),
-                "idle": Out(1),
-                "busy": Out(1),
-                "running": Out(1),
-                "halt": Out(1),
-                "revive": Out(1),
-                "core_reset": Out(1),
-                "done": Out(1),
-                "failed": Out(1),
-                "cause": Out(Cause),
-            },
+            settings=In(params.settings),
+            loss=In(LOSS_SETTINGS),
+            network=In(NETWORK_SETTINGS),
+            word_address=In(ADDRESS_BITS),
+            label_address=In(ADDRESS_BITS),
+            join=In(1),
+            vanilla=In(1),
+            start=In(1),
+            soft_reset=In(1),
+            memory_broken=In(1),
+            memory_silent=In(1),
+            memory_owes=In(1),
+            tick=In(1),
+            words_failed=In(1),
+            labels_failed=In(1),
+            weights_failed=In(1),
+            readers_busy=In(1),
+            model_busy=In(1),
+            network_open=In(1),
+            network_busy=In(1),
+            network_idle=In(1),
+            abandoned=In(1),
+            peers_missing=In(1),
+            starved=In(1),
+            finished=In(1),
+            begin=Out(1),
+            idle=Out(1),
+            busy=Out(1),
+            running=Out(1),
+            halt=Out(1),
+            revive=Out(1),
+            core_reset=Out(1),
+            done=Out(1),
+            failed=Out(1),
+            cause=Out(Cause),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         illegal = self.check(m)
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
@@ -185,7 +182,6 @@ class Control(Component):
             self.idle.eq(state == State.IDLE),
             self.busy.eq(~self.idle & ~self.failed),
         ]
-        return m
 
     def check(self, m: Module) -> Signal:
         """Return whether a run must not start, ``check_latency`` cycles after a setting."""

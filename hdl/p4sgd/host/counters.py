@@ -91,21 +91,18 @@ class Counters(Component):
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "running": In(1),
-                "events": In(EVENTS),
-                "engine_events": In(ENGINE_EVENTS).array(params.engines),
-                "network_events": In(NETWORK_EVENTS),
-                "outstanding": In(params.transport.count_bits),
-                "read_errors": In(params.readers + 1 + params.movers),
-                "dropped_beats": In(params.memory_ports),
-                "counts": Out(COUNTS),
-            },
+            clear=In(1),
+            running=In(1),
+            events=In(EVENTS),
+            engine_events=In(ENGINE_EVENTS).array(params.engines),
+            network_events=In(NETWORK_EVENTS),
+            outstanding=In(params.transport.count_bits),
+            read_errors=In(params.readers + 1 + params.movers),
+            dropped_beats=In(params.memory_ports),
+            counts=Out(COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         steps = {
             "cycles": self.running,
             "allreduce_cycles": self.outstanding,
@@ -130,7 +127,6 @@ class Counters(Component):
             self.counts.eq(counters.counts),
         ]
         self.add_clear(m)
-        return m
 
     def add_clear(self, m: Module) -> None:
         """Make the clock domain of the counters, which ``clear`` resets.

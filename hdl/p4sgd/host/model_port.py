@@ -31,24 +31,21 @@ class ModelPort(Component):
         engine = params.engine
         super().__init__(
             params,
-            {
-                "s_axi": In(
-                    Axi4Signature(
-                        address_bits=bus.address_bits,
-                        data_bits=bus.data_bits,
-                        id_bits=bus.id_bits,
-                    )
-                ),
-                "allow": In(1),
-                "load": Out(stream.Signature(engine.model.load)).array(params.engines),
-                "peek": Out(stream.Signature(engine.model.address)).array(params.engines),
-                "peeked": In(stream.Signature(engine.model.group)).array(params.engines),
-                "busy": Out(1),
-            },
+            s_axi=In(
+                Axi4Signature(
+                    address_bits=bus.address_bits,
+                    data_bits=bus.data_bits,
+                    id_bits=bus.id_bits,
+                )
+            ),
+            allow=In(1),
+            load=Out(stream.Signature(engine.model.load)).array(params.engines),
+            peek=Out(stream.Signature(engine.model.address)).array(params.engines),
+            peeked=In(stream.Signature(engine.model.group)).array(params.engines),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.writer = writer = ModelWriter(self.params)
         m.submodules.reader = reader = ModelReader(self.params)
         axi = self.s_axi
@@ -82,4 +79,3 @@ class ModelPort(Component):
             connect(m, writer.load[engine], flipped(self.load[engine]))
             connect(m, reader.peek[engine], flipped(self.peek[engine]))
             connect(m, flipped(self.peeked[engine]), reader.peeked[engine])
-        return m

@@ -47,18 +47,15 @@ class ModelReader(Component):
         )
         super().__init__(
             params,
-            {
-                "allow": In(1),
-                "bursts": In(stream.Signature(self.bus.burst)),
-                "beats": Out(stream.Signature(self.beat)),
-                "peek": Out(stream.Signature(params.engine.model.address)).array(params.engines),
-                "peeked": In(stream.Signature(params.engine.model.group)).array(params.engines),
-                "busy": Out(1),
-            },
+            allow=In(1),
+            bursts=In(stream.Signature(self.bus.burst)),
+            beats=Out(stream.Signature(self.beat)),
+            peek=Out(stream.Signature(params.engine.model.address)).array(params.engines),
+            peeked=In(stream.Signature(params.engine.model.group)).array(params.engines),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.walker = walker = BurstBeats(self.bus)
         m.submodules.pending = pending = Fifo.sized(
             shape=self.pending, depth=PENDING_BEATS - StreamRegister.capacity, style="distributed"
@@ -70,7 +67,6 @@ class ModelReader(Component):
         requesting = self.issue(m, walker.beats, pending)
         self.answer(m, oldest.o)
         m.d.comb += self.busy.eq(requesting.any() | pending.o.valid | oldest.o.valid)
-        return m
 
     def issue(self, m: Module, beat: stream.Interface, pending: Fifo) -> Signal:
         """Enter a beat in ``pending`` and request it from the engine, in this order or at once.

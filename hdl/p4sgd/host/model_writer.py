@@ -30,20 +30,15 @@ class ModelWriter(Component):
         self.answer = data.StructLayout({"id": self.bus.id_bits, "response": Response})
         super().__init__(
             params,
-            {
-                "allow": In(1),
-                "bursts": In(stream.Signature(self.bus.burst)),
-                "beats": In(
-                    stream.Signature(data.StructLayout({"data": bits, "strobes": bits // 8}))
-                ),
-                "answers": Out(stream.Signature(self.answer)),
-                "load": Out(stream.Signature(params.engine.model.load)).array(params.engines),
-                "busy": Out(1),
-            },
+            allow=In(1),
+            bursts=In(stream.Signature(self.bus.burst)),
+            beats=In(stream.Signature(data.StructLayout({"data": bits, "strobes": bits // 8}))),
+            answers=Out(stream.Signature(self.answer)),
+            load=Out(stream.Signature(params.engine.model.load)).array(params.engines),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.walker = walker = BurstBeats(self.bus)
         beat, where = (
             walker.beats,
@@ -96,4 +91,3 @@ class ModelWriter(Component):
                 worst.eq(0),
                 finished.eq(0),
             ]
-        return m

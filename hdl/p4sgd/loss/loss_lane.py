@@ -31,18 +31,15 @@ class LossLane(Component):
         number = signed(params.engine.weight_bits)
         super().__init__(
             params,
-            {
-                "settings": In(LOSS_SETTINGS),
-                "activation": In(number),
-                "label": In(number),
-                "delta": Out(number),
-                "derivative_saturated": Out(1),
-                "delta_saturated": Out(1),
-            },
+            settings=In(LOSS_SETTINGS),
+            activation=In(number),
+            label=In(number),
+            delta=Out(number),
+            derivative_saturated=Out(1),
+            delta_saturated=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.engine.weight_bits
         direct, direct_saturated = self.direct(m)
         logistic, logistic_saturated = self.logistic(m)
@@ -64,7 +61,6 @@ class LossLane(Component):
             data_register(m, self.delta).eq(clamped),
             data_register(m, self.delta_saturated).eq(overflow),
         ]
-        return m
 
     def direct(self, m: Module) -> tuple[Signal, Signal]:
         """Return the derivative of linear regression and hinge, a cycle after the activation."""

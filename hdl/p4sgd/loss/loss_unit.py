@@ -42,19 +42,16 @@ class LossUnit(Component):
         bits = bits_for(engine.banks)
         super().__init__(
             params,
-            {
-                "settings": In(engine.some_settings(*SCHEDULE.members, "tail_samples")),
-                "loss": In(LOSS_SETTINGS),
-                "start": In(1),
-                "activations": In(stream.Signature(engine.activations)),
-                "labels": In(stream.Signature(engine.activations)),
-                "deltas": Out(stream.Signature(engine.deltas)),
-                "saturations": Out(data.StructLayout({"derivative": bits, "delta": bits})),
-            },
+            settings=In(engine.some_settings(*SCHEDULE.members, "tail_samples")),
+            loss=In(LOSS_SETTINGS),
+            start=In(1),
+            activations=In(stream.Signature(engine.activations)),
+            labels=In(stream.Signature(engine.activations)),
+            deltas=Out(stream.Signature(engine.deltas)),
+            saturations=Out(data.StructLayout({"derivative": bits, "delta": bits})),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.schedule = schedule = Schedule(self.params.engine)
         m.submodules.queue = queue = ReservedFifo.sized(
             shape=self.params.engine.deltas, depth=DELTAS_DEPTH
@@ -87,7 +84,6 @@ class LossUnit(Component):
             queue.push.eq(valid),
         ]
         self.add_lanes(m, deltas.delta, tag.present, valid)
-        return m
 
     def add_lanes(self, m: Module, deltas, present, valid) -> None:
         """Add a :class:`LossLane` per sample; report what saturated in them."""

@@ -41,15 +41,12 @@ class Sigmoid(Component):
         engine = params.engine
         super().__init__(
             params,
-            {
-                "x": In(signed(engine.weight_bits)),
-                "value": Out(unsigned(engine.fraction_bits + 1)),
-                "mirrored": Out(1),
-            },
+            x=In(signed(engine.weight_bits)),
+            value=Out(unsigned(engine.fraction_bits + 1)),
+            mirrored=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         fraction_bits = self.params.engine.fraction_bits
         offset_bits = fraction_bits - SEGMENT_BITS
         index_bits = RANGE_BITS + SEGMENT_BITS
@@ -84,4 +81,3 @@ class Sigmoid(Component):
                 Mux(beyond, 1 << fraction_bits, interpolated)[: fraction_bits + 1]
             ),
         ]
-        return m

@@ -42,20 +42,17 @@ class HbmReader(Component):
         self.reader = port_reader(params)
         super().__init__(
             params,
-            {
-                "plan": In(stream.Signature(self.reader.plan)),
-                "words": Out(stream.Signature(params.engine.word)),
-                "m_axi": Out(self.reader.port.read_bus).array(params.ports),
-                "halt": In(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS).array(params.ports),
-                "busy": Out(1),
-                "failed": Out(1),
-            },
+            plan=In(stream.Signature(self.reader.plan)),
+            words=Out(stream.Signature(params.engine.word)),
+            m_axi=Out(self.reader.port.read_bus).array(params.ports),
+            halt=In(1),
+            watch=In(WATCH),
+            bus=Out(BUS).array(params.ports),
+            busy=Out(1),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         readers = [ReadMaster(self.reader) for _ in range(self.params.ports)]
         taken = Cat(reader.plan.ready for reader in readers).all()
         complete = Cat(reader.o.valid for reader in readers).all()
@@ -78,4 +75,3 @@ class HbmReader(Component):
             self.busy.eq(Cat(reader.busy for reader in readers).any()),
             self.failed.eq(Cat(reader.failed for reader in readers).any()),
         ]
-        return m

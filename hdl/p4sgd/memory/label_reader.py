@@ -34,22 +34,19 @@ class LabelReader(Component):
         self.reader = port_reader(params)
         super().__init__(
             params,
-            {
-                "plan": In(stream.Signature(self.reader.plan)),
-                "micro_batches": In(32),
-                "labels": Out(stream.Signature(params.engine.activations)),
-                "m_axi": Out(self.reader.port.read_bus),
-                "halt": In(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "busy": Out(1),
-                "half": Out(1),
-                "failed": Out(1),
-            },
+            plan=In(stream.Signature(self.reader.plan)),
+            micro_batches=In(32),
+            labels=Out(stream.Signature(params.engine.activations)),
+            m_axi=Out(self.reader.port.read_bus),
+            halt=In(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            busy=Out(1),
+            half=Out(1),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.reader = reader = ReadMaster(self.reader)
         size = self.params.engine.activations.size
         shares = PORT_BITS // size  # number of micro-batches whose labels are in one beat
@@ -70,7 +67,6 @@ class LabelReader(Component):
             connect(m, reader.o, flipped(self.labels))
         else:
             self.split_beats(m, reader.o, shares)
-        return m
 
     def split_beats(self, m: Module, beats, shares: int) -> None:
         """Take a beat for ``shares`` micro-batches, or fewer at the end of an epoch."""

@@ -61,27 +61,24 @@ class WeightMover(Component):
         beats = stream.Signature(PORT_BITS)
         super().__init__(
             params,
-            {
-                "settings": In(engine.settings),
-                "start": In(1),
-                "architectural": Out(beats),
-                "updated": Out(beats),
-                "results": In(stream.Signature(engine.model.weights)),
-                "load": In(stream.Signature(engine.model.load)),
-                "peek": In(stream.Signature(engine.model.address)),
-                "peeked": Out(stream.Signature(engine.model.group)),
-                "axi": Out(full_bus(self.reads, self.writes)),
-                "halt": In(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "busy": Out(1),
-                "failed": Out(1),
-                "finished": Out(1),
-            },
+            settings=In(engine.settings),
+            start=In(1),
+            architectural=Out(beats),
+            updated=Out(beats),
+            results=In(stream.Signature(engine.model.weights)),
+            load=In(stream.Signature(engine.model.load)),
+            peek=In(stream.Signature(engine.model.address)),
+            peeked=Out(stream.Signature(engine.model.group)),
+            axi=Out(full_bus(self.reads, self.writes)),
+            halt=In(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            busy=Out(1),
+            failed=Out(1),
+            finished=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         running, draining = Signal(), Signal(reset_less=True)
         base = Signal(reset_less=True)  # half of the architectural model: any, at first
         m.submodules.read_port = reads = AxiReadPort(self.reads)
@@ -122,7 +119,6 @@ class WeightMover(Component):
             m.d.sync += [running.eq(0), draining.eq(1)]
         with m.Elif(idle):
             m.d.sync += draining.eq(0)
-        return m
 
     def walk(self, m: Module, name: str, running: Signal) -> ChunkWalk:
         """Add a walk over the chunks, which ends with the run and rests while there is none."""

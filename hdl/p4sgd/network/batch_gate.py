@@ -25,18 +25,15 @@ class BatchGate(Component):
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
             params,
-            {
-                "lengths": In(LENGTHS),
-                "start": In(1),
-                "vanilla": In(1),
-                "seen": In(1),
-                "delivered": In(1),
-                "allowed": Out(1),
-            },
+            lengths=In(LENGTHS),
+            start=In(1),
+            vanilla=In(1),
+            seen=In(1),
+            delivered=In(1),
+            allowed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params.engine)
         gathering = Signal(COUNT_BITS, reset_less=True)  # received, of an incomplete mini-batch
         complete = Signal(COUNT_BITS, reset_less=True)  # received, of complete mini-batches
@@ -54,7 +51,6 @@ class BatchGate(Component):
             mini_batches.step.eq(seen),
             self.allowed.eq(~self.vanilla | (complete != 0)),
         ]
-        return m
 
     def whole(self, m: Module, packet: Value, name: str) -> Value:
         """Return a signal that is high with the last packet of each micro-batch."""

@@ -42,25 +42,23 @@ class ModelExchange(Component):
         group, count = stream.Signature(engine.model.group), params.engines
         super().__init__(
             params,
-            {
-                "settings": In(engine.settings),
-                "begin": In(1),
-                "updated": In(count),
-                "engines_finished": In(1),
-                "exchanging": Out(1),
-                "refill": Out(1),
-                "finished": Out(1),
-                "partial": In(activations),
-                "full": Out(activations),
-                "network_partial": Out(stream.Signature(network)),
-                "network_full": In(stream.Signature(network)),
-                "host_load": In(load).array(count),
-                "host_peek": In(peek).array(count),
-                "host_peeked": Out(group).array(count),
-                "load": Out(load).array(count),
-                "peek": Out(peek).array(count),
-                "peeked": In(group).array(count),
-            },
+            settings=In(engine.settings),
+            begin=In(1),
+            updated=In(count),
+            engines_finished=In(1),
+            exchanging=Out(1),
+            refill=Out(1),
+            finished=Out(1),
+            partial=In(activations),
+            full=Out(activations),
+            network_partial=Out(stream.Signature(network)),
+            network_full=In(stream.Signature(network)),
+            host_load=In(load).array(count),
+            host_peek=In(peek).array(count),
+            host_peeked=Out(group).array(count),
+            load=Out(load).array(count),
+            peek=Out(peek).array(count),
+            peeked=In(group).array(count),
         )
 
     @property
@@ -72,8 +70,7 @@ class ModelExchange(Component):
         address = self.params.engine.model.address.members
         return data.StructLayout({"engine": range(max(2, self.params.engines)), **address})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.params.engine.data_parallel:
             self.exchange(m)
         else:
@@ -84,7 +81,6 @@ class ModelExchange(Component):
             partial, full = self.cut_up(m, partial, full)
         with m.If(~self.settings.data_parallel):
             self.pass_activations(m, partial, full)
-        return m
 
     def cut_up(self, m: Module, partial: Any, full: Any) -> tuple[Any, Any]:
         """Send a micro-batch in several packets; return the streams of their activations."""

@@ -27,16 +27,13 @@ class TreeReader(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "frame": In(Frame),
-                "longer": In(1),
-                "more": In(8 * MORE_BYTES),
-                "fields": Out(TREE_FIELDS),
-            },
+            frame=In(Frame),
+            longer=In(1),
+            more=In(8 * MORE_BYTES),
+            fields=Out(TREE_FIELDS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         frame, fields, long = self.frame, self.fields, self.longer
         high = Cat(frame.saturated, self.more)
         is_sum = frame.is_agg & ~frame.acked
@@ -55,4 +52,3 @@ class TreeReader(Component):
             sign = low[-1].replicate(LEVEL_BITS)
             wide = Cat(low, Mux(long, high.word_select(k, LEVEL_BITS), sign))
             m.d.comb += fields.payload[k].eq(wide.as_signed())
-        return m

@@ -27,19 +27,16 @@ class TreeWriter(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "answer": In(TREE_ANSWER),
-                "around": In(Frame),
-                "above": In(48),
-                "place": In(32),
-                "frame": Out(Frame),
-                "more": Out(8 * MORE_BYTES),
-                "longer": Out(1),
-            },
+            answer=In(TREE_ANSWER),
+            around=In(Frame),
+            above=In(48),
+            place=In(32),
+            frame=Out(Frame),
+            more=Out(8 * MORE_BYTES),
+            longer=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         answer, around, frame = self.answer, self.around, self.frame
         up = answer.up
         high = Cat(lane[LOW_BITS:] for lane in answer.payload)
@@ -57,4 +54,3 @@ class TreeWriter(Component):
             self.more.eq(Mux(up, high[LANES:], 0)),
             self.longer.eq(up & answer.partial),
         ]
-        return m

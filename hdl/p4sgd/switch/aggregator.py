@@ -45,23 +45,20 @@ class Aggregator(Component):
         self.latency += params.more_cycles
         super().__init__(
             params,
-            {
-                "slot": In(params.entry_bits),
-                "valid": In(1),
-                "clear": In(1),
-                "ahead": In(params.header),
-                "request": In(params.request),
-                "verdict": Out(params.verdict),
-                "sender": Out(params.ports),
-                "answered": Out(1),
-                "answer": Out(params.answer),
-                **({"progress": Out(params.progress)} if params.tenants else {}),
-                **({"parent": Out(params.ports)} if params.parents else {}),
-            },
+            slot=In(params.entry_bits),
+            valid=In(1),
+            clear=In(1),
+            ahead=In(params.header),
+            request=In(params.request),
+            verdict=Out(params.verdict),
+            sender=Out(params.ports),
+            answered=Out(1),
+            answer=Out(params.answer),
+            **({"progress": Out(params.progress)} if params.tenants else {}),
+            **({"parent": Out(params.ports)} if params.parents else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         in_tree = isinstance(params, TreeSwitchParams)
         plain = ShadowRule(params) if params.shadow else SlotRule(params)
@@ -124,7 +121,6 @@ class Aggregator(Component):
             ]
         if isinstance(rule, TreeRule):
             self.send_up(m, valid, request, rule, bm, state)
-        return m
 
     def when_read(self, m: Module) -> tuple[Value, Value, Any]:
         """Return ``valid``, ``clear`` and ``request``, delayed until the slot has been read."""

@@ -26,8 +26,7 @@ class ShadowRule(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(params, rule_ports(params) | {"odd": In(1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
         is_agg, Verdict = request.header.is_agg, self.params.verdict
         same, near, added = Signal(), Signal(), Signal()
@@ -68,4 +67,3 @@ class ShadowRule(Component):
         with m.Elif(is_agg & near):
             m.d.comb += self.verdict.eq(Verdict.EARLY)
         add_sum(m, self, take, add)
-        return m

@@ -48,8 +48,7 @@ class SlotRule(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(params, rule_ports(params) | {"begins": Out(1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
         use, is_agg = request.header.use, request.header.is_agg
         same = Signal()  # the packet's use is the slot's
@@ -105,7 +104,6 @@ class SlotRule(Component):
             m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(all_out)]
         add_sum(m, self, take, add)
         self.answer(m, same, near, added, acknowledged)
-        return m
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
         """Give the verdict, and how a repetition is answered."""

@@ -54,15 +54,12 @@ class Switch(Component):
         self.latencies = {"frame taken to its answer, when nothing else waits": self.latency}
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(params.ports),
-                "m_axis": Out(AXIS).array(params.ports),
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-            },
+            s_axis=In(AXIS).array(params.ports),
+            m_axis=Out(AXIS).array(params.ports),
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.ingress = ingress = SwitchIngress(params)
@@ -110,7 +107,6 @@ class Switch(Component):
             count_tenants(m, registers, control, jobs, aggregator, verdict)
         if params.parents:
             self.join_tree(m, registers, ingress, aggregator, egress)
-        return m
 
     def command_jobs(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
         """Connect the host's commands, which start and stop jobs."""

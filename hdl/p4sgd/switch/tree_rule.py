@@ -29,8 +29,7 @@ class TreeRule(Component):
     def __init__(self, params: TreeSwitchParams) -> None:
         super().__init__(params, rule_ports(params) | {"up": Out(1), "answered": Out(1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
         m.submodules.slot = slot = SlotRule(self.params)
         m.d.comb += [
@@ -69,7 +68,6 @@ class TreeRule(Component):
                     after.saturated.eq(request.saturated),
                     after.agg.eq(request.payload),
                 ]
-        return m
 
     def follow(self, m: Module, slot: SlotRule) -> None:
         """Distinguish what the children have sent from what the parent has answered.

@@ -26,17 +26,14 @@ class Arrivals(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS),
-                "settings": In(NETWORK_SETTINGS),
-                "open": In(1),
-                "valid": Out(1),
-                "arrival": Out(params.arrival),
-            },
+            s_axis=In(AXIS),
+            settings=In(NETWORK_SETTINGS),
+            open=In(1),
+            valid=Out(1),
+            arrival=Out(params.arrival),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.frame_filter = frame_filter = FrameFilter(FRAMES)
         connect(m, flipped(self.s_axis), frame_filter.axis)
         m.d.comb += frame_filter.address.eq(self.settings.group_address)
@@ -77,4 +74,3 @@ class Arrivals(Component):
             arrival.saturated.eq(frame.saturated[: self.params.lanes]),
         ]
         m.d.sync += [arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)]
-        return m

@@ -27,20 +27,17 @@ class ReorderBuffer(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "keep": In(1),
-                "keep_slot": In(params.slot_bits),
-                "activations": In(params.activations),
-                "arrived": In(1),
-                "allowed": In(1),
-                "deliver_slot": In(params.slot_bits),
-                "delivered": Out(1),
-                "full": Out(stream.Signature(params.activations)),
-            },
+            keep=In(1),
+            keep_slot=In(params.slot_bits),
+            activations=In(params.activations),
+            arrived=In(1),
+            allowed=In(1),
+            deliver_slot=In(params.slot_bits),
+            delivered=Out(1),
+            full=Out(stream.Signature(params.activations)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.store = store = DualPortMemory.sized(
             shape=params.activations, depth=params.slots
@@ -57,4 +54,3 @@ class ReorderBuffer(Component):
             queue.payload.eq(store.read_data),
             queue.push.eq(delay(m, self.delivered, store.latency, "read", reset_less=False)),
         ]
-        return m

@@ -39,31 +39,28 @@ class SlotTable(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "slot_count": In(params.count_bits),
-                "clear": In(1),
-                "open": Out(1),
-                "clearing": Out(1),
-                "idle": Out(1),
-                "start": In(1),
-                "may_start": Out(1),
-                "next_slot": Out(params.slot_bits),
-                "next_use": Out(USE_BITS),
-                "valid": In(1),
-                "arrival": In(params.arrival),
-                "verdict": Out(Verdict),
-                "arrived": Out(1),
-                "delivered": In(1),
-                "deliver_slot": Out(params.slot_bits),
-                "seen": Out(1),
-                "outstanding": Out(params.count_bits),
-                "questions": In(params.slot_bits).array(QUESTIONS),
-                "answers": Out(params.answer).array(QUESTIONS),
-            },
+            slot_count=In(params.count_bits),
+            clear=In(1),
+            open=Out(1),
+            clearing=Out(1),
+            idle=Out(1),
+            start=In(1),
+            may_start=Out(1),
+            next_slot=Out(params.slot_bits),
+            next_use=Out(USE_BITS),
+            valid=In(1),
+            arrival=In(params.arrival),
+            verdict=Out(Verdict),
+            arrived=Out(1),
+            delivered=In(1),
+            deliver_slot=Out(params.slot_bits),
+            seen=Out(1),
+            outstanding=Out(params.count_bits),
+            questions=In(params.slot_bits).array(QUESTIONS),
+            answers=Out(params.answer).array(QUESTIONS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.progress = progress = Memory(
             shape=Progress,
             depth=self.params.slots,
@@ -93,7 +90,6 @@ class SlotTable(Component):
         self.follow(m, "see", seen_slot, of_seen, self.seen, self.seen)
         self.count(m)
         self.surroundings(m)
-        return m
 
     def use_of(self, slot: Value, previous_use: Signal) -> Value:
         """Return the use that a slot is in.

@@ -43,26 +43,23 @@ class Timers(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(NETWORK_SETTINGS),
-                "clear": In(1),
-                "open": In(1),
-                "sent": In(1),
-                "sent_slot": In(params.slot_bits),
-                "sent_tries": In(TRIES),
-                "pending": In(1),
-                "pending_slot": In(params.slot_bits),
-                "questions": Out(params.slot_bits).array(2),
-                "answers": In(params.answer).array(2),
-                "overdue": Out(stream.Signature(params.overdue)),
-                "abandoned": Out(1),
-                "peers_missing": Out(1),
-                "stuck_slot": Out(params.slot_bits),
-            },
+            settings=In(NETWORK_SETTINGS),
+            clear=In(1),
+            open=In(1),
+            sent=In(1),
+            sent_slot=In(params.slot_bits),
+            sent_tries=In(TRIES),
+            pending=In(1),
+            pending_slot=In(params.slot_bits),
+            questions=Out(params.slot_bits).array(2),
+            answers=In(params.answer).array(2),
+            overdue=Out(stream.Signature(params.overdue)),
+            abandoned=Out(1),
+            peers_missing=Out(1),
+            stuck_slot=Out(params.slot_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.store = store = DualPortMemory.sized(shape=SENT, depth=params.slots)
         now = Signal(TIME_BITS)
@@ -96,7 +93,6 @@ class Timers(Component):
             ),
         ]
         self.decide(m, late, sent.tries)
-        return m
 
     def decide(self, m: Module, late: Signal, sent_tries: data.View) -> None:
         """Send an overdue packet again, or give up.

@@ -32,23 +32,21 @@ class Transmitter(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(NETWORK_SETTINGS),
-                "partial": In(stream.Signature(params.activations)),
-                "may_start": In(1),
-                "next_slot": In(params.slot_bits),
-                "next_use": In(8),
-                "start": Out(1),
-                "acks": In(stream.Signature(params.slot_bits)),
-                "overdue": In(stream.Signature(params.overdue)),
-                "question": Out(params.slot_bits),
-                "answer": In(params.answer),
-                "sent": Out(1),
-                "sent_slot": Out(params.slot_bits),
-                "sent_tries": Out(TRIES),
-                "retransmission": Out(1),
-                "m_axis": Out(AXIS),
-            },
+            settings=In(NETWORK_SETTINGS),
+            partial=In(stream.Signature(params.activations)),
+            may_start=In(1),
+            next_slot=In(params.slot_bits),
+            next_use=In(8),
+            start=Out(1),
+            acks=In(stream.Signature(params.slot_bits)),
+            overdue=In(stream.Signature(params.overdue)),
+            question=Out(params.slot_bits),
+            answer=In(params.answer),
+            sent=Out(1),
+            sent_slot=Out(params.slot_bits),
+            sent_tries=Out(TRIES),
+            retransmission=Out(1),
+            m_axis=Out(AXIS),
         )
 
     @property
@@ -61,8 +59,7 @@ class Transmitter(Component):
         """Describe the fields that differ from packet to packet."""
         return data.StructLayout({"order": self.order, "payload": self.params.activations.size})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.payloads = payloads = DualPortMemory.sized(
             shape=params.activations, depth=params.slots
@@ -87,7 +84,6 @@ class Transmitter(Component):
         ordered = delay(m, read, payloads.latency, "read_order")
         arrives = delay(m, chosen, 1 + payloads.latency, "read", reset_less=False)
         self.assemble(m, queue, ordered, payloads.read_data, arrives)
-        return m
 
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
         """Choose a packet; new ones have priority, because they start an AllReduce."""

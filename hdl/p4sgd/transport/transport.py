@@ -49,30 +49,27 @@ class Transport(Component):
     def __init__(self, params: TransportParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(NETWORK_SETTINGS),
-                "clear": In(1),
-                "clearing": Out(1),
-                "open": Out(1),
-                "idle": Out(1),
-                "partial": In(stream.Signature(params.activations)),
-                "full": Out(stream.Signature(params.activations)),
-                "allowed": In(1),
-                "seen": Out(1),
-                "delivered": Out(1),
-                "outstanding": Out(params.count_bits),
-                "abandoned": Out(1),
-                "peers_missing": Out(1),
-                "stuck_slot": Out(params.slot_bits),
-                "oldest_slot": Out(params.slot_bits),
-                "events": Out(NETWORK_EVENTS),
-                "m_axis": Out(AXIS),
-                "s_axis": In(AXIS),
-            },
+            settings=In(NETWORK_SETTINGS),
+            clear=In(1),
+            clearing=Out(1),
+            open=Out(1),
+            idle=Out(1),
+            partial=In(stream.Signature(params.activations)),
+            full=Out(stream.Signature(params.activations)),
+            allowed=In(1),
+            seen=Out(1),
+            delivered=Out(1),
+            outstanding=Out(params.count_bits),
+            abandoned=Out(1),
+            peers_missing=Out(1),
+            stuck_slot=Out(params.slot_bits),
+            oldest_slot=Out(params.slot_bits),
+            events=Out(NETWORK_EVENTS),
+            m_axis=Out(AXIS),
+            s_axis=In(AXIS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.arrivals = arrivals = Arrivals(params)
         m.submodules.table = table = SlotTable(params)
@@ -114,7 +111,6 @@ class Transport(Component):
         clamped = count_ones(list(arrivals.arrival.saturated))
         m.d.comb += self.events.full_saturations.eq(Mux(full, clamped, 0))
         self.report(m, table, timers, transmitter)
-        return m
 
     def acknowledge(self, m: Module, full: Signal, arrivals, transmitter) -> None:
         """Add the FIFO of slots whose full activation is to be acknowledged.

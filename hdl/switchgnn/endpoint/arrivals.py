@@ -73,15 +73,12 @@ class Arrivals(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "packets": In(stream.Signature(word_layout(params.frames))),
-                "own": In(OWN),
-                "beats": Out(stream.Signature(params.arrival)),
-            },
+            packets=In(stream.Signature(word_layout(params.frames))),
+            own=In(OWN),
+            beats=Out(stream.Signature(params.arrival)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         measured = Signal(MEASURED, reset_less=True)
         valid = Signal()
         m.submodules.judged = judged = StreamRegister.sized(shape=self.params.arrival)
@@ -96,7 +93,6 @@ class Arrivals(Component):
                 measured.eq(self.measure(m, self.packets.payload)),
             ]
         self.judge(m, measured, judged.i)
-        return m
 
     def measure(self, m: Module, word) -> Any:
         """Return a beat with the checks of its form that do not depend on its frame."""

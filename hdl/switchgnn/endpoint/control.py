@@ -25,23 +25,20 @@ class Control(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "start": In(1),
-                "stop": In(1),
-                "finished": In(1),
-                "failures": In(len(Cause) - 1),
-                "quiet": In(1),
-                "inside": In(1),
-                "state": Out(State),
-                "cause": Out(Cause),
-                "run": Out(1),
-                "reset": Out(1),
-                "halt": Out(1),
-            },
+            start=In(1),
+            stop=In(1),
+            finished=In(1),
+            failures=In(len(Cause) - 1),
+            quiet=In(1),
+            inside=In(1),
+            state=Out(State),
+            cause=Out(Cause),
+            run=Out(1),
+            reset=Out(1),
+            halt=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         calm = Signal(CALM)
         finished = Signal()
         reset = Signal(init=1)
@@ -75,4 +72,3 @@ class Control(Component):
                     ]
             with m.Default(), m.If(self.start):
                 m.d.sync += [self.state.eq(State.RUNNING), self.cause.eq(Cause.NONE)]
-        return m

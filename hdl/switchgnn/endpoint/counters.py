@@ -55,17 +55,14 @@ class EndpointCounters(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "run": In(1),
-                "events": In(JOB_EVENTS),
-                "clear": In(1),
-                "select": In(ENDPOINT_COUNTERS.index_bits),
-                "value": Out(ENDPOINT_COUNTERS.bits),
-            },
+            run=In(1),
+            events=In(JOB_EVENTS),
+            clear=In(1),
+            select=In(ENDPOINT_COUNTERS.index_bits),
+            value=Out(ENDPOINT_COUNTERS.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.bank = bank = CounterBank(ENDPOINT_COUNTERS)
         sender, receiver, events = self.events.sender, self.events.receiver, bank.events
         leaving, judged = sender.leaving, receiver.judged
@@ -107,4 +104,3 @@ class EndpointCounters(Component):
                 events.stall_tables.eq(self.events.unloaded),
                 events.stall_writes.eq(receiver.writes_wait),
             ]
-        return m

@@ -24,18 +24,15 @@ class DoneTimer(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "turn": In(32),
-                "complete": In(1),
-                "over": In(1),
-                "timeout": In(32),
-                "jobs": Out(stream.Signature(params.job)),
-                "said": Out(1),
-            },
+            turn=In(32),
+            complete=In(1),
+            over=In(1),
+            timeout=In(32),
+            jobs=Out(stream.Signature(params.job)),
+            said=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         job = self.jobs.payload
         turn = Signal(32, reset_less=True)
         timer = Signal(32, reset_less=True)
@@ -55,4 +52,3 @@ class DoneTimer(Component):
             m.d.sync += [timer.eq(0), self.said.eq(turn == self.turn)]
         with m.If(self.over):
             m.d.sync += self.said.eq(0)
-        return m

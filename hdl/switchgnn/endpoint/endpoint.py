@@ -40,19 +40,16 @@ class Endpoint(Component):
         self.registers = endpoint_registers(params)
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                "m_axi_tables": Out(params.table_port.read_bus),
-                "m_axi_features": Out(params.payload_port.read_bus),
-                "m_axi_sums": Out(params.write_port.write_bus),
-                "m_axis": Out(AXIS),
-                "s_axis": In(AXIS),
-                "busy": Out(1),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            m_axi_tables=Out(params.table_port.read_bus),
+            m_axi_features=Out(params.payload_port.read_bus),
+            m_axi_sums=Out(params.write_port.write_bus),
+            m_axis=Out(AXIS),
+            s_axis=In(AXIS),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.control = control = Control(params)
@@ -98,7 +95,6 @@ class Endpoint(Component):
             for field in ("broken", "silent", "owes"):
                 m.d.comb += status[f"{name}_{field}"].eq(memory.buses[name][field])
         self.settle(m, provided, job.settings)
-        return m
 
     def settle(self, m: Module, provided, settings) -> None:
         """Connect the host's settings to the job."""

@@ -32,22 +32,19 @@ class Fetcher(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "turn": In(32),
-                "misses": In(1),
-                "news": In(1),
-                "over": In(1),
-                "timeout": In(32),
-                "gap": In(16),
-                "scan": Out(stream.Signature(params.table_bits)),
-                "word": In(WORD_BITS),
-                "jobs": Out(stream.Signature(params.job)),
-                "lookups": Out(stream.Signature(LOOKUP)),
-            },
+            turn=In(32),
+            misses=In(1),
+            news=In(1),
+            over=In(1),
+            timeout=In(32),
+            gap=In(16),
+            scan=Out(stream.Signature(params.table_bits)),
+            word=In(WORD_BITS),
+            jobs=Out(stream.Signature(params.job)),
+            lookups=Out(stream.Signature(LOOKUP)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         timer = Signal(32, reset_less=True)
         number = Signal(params.word_bits, reset_less=True)
@@ -110,7 +107,6 @@ class Fetcher(Component):
                 with m.If(taken):
                     m.d.sync += waited.eq(0)
                     m.next = "FIND"
-        return m
 
     def issue(self, m: Module, item: Signal) -> None:
         """Fill in the request, for a sum or for a feature."""

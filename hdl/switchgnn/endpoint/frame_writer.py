@@ -42,22 +42,19 @@ class FrameWriter(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "signature_of_job": In(SIGNATURE),
-                "heads": In(stream.Signature(params.head)),
-                "payload": In(stream.Signature(PAYLOAD_BEAT)),
-                "axis": Out(AXIS),
-                "may_begin": In(1),
-                "stop": In(1),
-                "inside": Out(1),
-                "leaving": Out(LEAVING),
-                "beat": Out(1),
-                "waits": Out(1),
-            },
+            signature_of_job=In(SIGNATURE),
+            heads=In(stream.Signature(params.head)),
+            payload=In(stream.Signature(PAYLOAD_BEAT)),
+            axis=Out(AXIS),
+            may_begin=In(1),
+            stop=In(1),
+            inside=Out(1),
+            leaving=Out(LEAVING),
+            beat=Out(1),
+            waits=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, axis, job = self.params, self.axis, self.heads.payload
         left = Signal(range(params.sum_beats + 1))  # beats left of the payload that is leaving
         failed = Signal(reset_less=True)  # one of its beats failed
@@ -120,7 +117,6 @@ class FrameWriter(Component):
                 left.eq(left - 1),
                 failed.eq(failed | self.payload.payload.failed),
             ]
-        return m
 
     def head(self, m: Module, job) -> Signal:
         """Return the head of the frame that a job describes."""

@@ -50,32 +50,29 @@ class JobRunner(Component):
         receiver, reader = Receiver(params).signature.members, TableReader(params).signature.members
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "stop": In(1),
-                "m_axis": Out(AXIS),
-                "s_axis": In(AXIS),
-                "table_bursts": reader["bursts"],
-                "table_provided": reader["provided"],
-                "payload_bursts": Out(stream.Signature(params.payload_port.burst)),
-                "payload_provided": In(params.payload_port_beat),
-                "sum_bursts": receiver["bursts"],
-                "sum_beats": receiver["beats"],
-                "sum_answered": In(1),
-                "sum_answered_slot": In(SLOT_BITS),
-                "inside": Out(1),
-                "finished": Out(1),
-                "illegal_program": Out(1),
-                "illegal_list": Out(1),
-                "lo": Out(32),
-                "sending": Out(32),
-                "rate": Out(17),
-                "events": Out(JOB_EVENTS),
-            },
+            settings=In(params.settings),
+            stop=In(1),
+            m_axis=Out(AXIS),
+            s_axis=In(AXIS),
+            table_bursts=reader["bursts"],
+            table_provided=reader["provided"],
+            payload_bursts=Out(stream.Signature(params.payload_port.burst)),
+            payload_provided=In(params.payload_port_beat),
+            sum_bursts=receiver["bursts"],
+            sum_beats=receiver["beats"],
+            sum_answered=In(1),
+            sum_answered_slot=In(SLOT_BITS),
+            inside=Out(1),
+            finished=Out(1),
+            illegal_program=Out(1),
+            illegal_list=Out(1),
+            lo=Out(32),
+            sending=Out(32),
+            rate=Out(17),
+            events=Out(JOB_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.sender = sender = Sender(params)
         m.submodules.receiver = receiver = Receiver(params)
@@ -116,7 +113,6 @@ class JobRunner(Component):
             self.events.unready.eq(progress.waits),
             self.events.unloaded.eq(~progress.is_loaded[0] & ~progress.finished),
         ]
-        return m
 
     def read_tables(self, m: Module, tables, loader, sender, lookup) -> None:
         """Connect the clients that read tables to the reader."""

@@ -29,29 +29,26 @@ class MemoryPorts(Component):
         writer = SumWriter(params).signature.members
         super().__init__(
             params,
-            {
-                "table_bursts": In(stream.Signature(params.table_port.burst)),
-                "table_provided": Out(params.table_port_beat),
-                "payload_bursts": In(stream.Signature(params.payload_port.burst)),
-                "payload_provided": Out(params.payload_port_beat),
-                "sum_bursts": writer["bursts"].flip(),
-                "sum_beats": writer["beats"].flip(),
-                "sum_answered": Out(1),
-                "sum_answered_slot": Out(SLOT_BITS),
-                "m_axi_tables": Out(params.table_port.read_bus),
-                "m_axi_features": Out(params.payload_port.read_bus),
-                "m_axi_sums": Out(params.write_port.write_bus),
-                "stop": In(1),
-                "timeout": In(32),
-                "revive": In(1),
-                "buses": Out(data.StructLayout(dict.fromkeys(BUSES, BUS))),
-                "failed": Out(len(BUSES)),
-                "quiet": Out(1),
-            },
+            table_bursts=In(stream.Signature(params.table_port.burst)),
+            table_provided=Out(params.table_port_beat),
+            payload_bursts=In(stream.Signature(params.payload_port.burst)),
+            payload_provided=Out(params.payload_port_beat),
+            sum_bursts=writer["bursts"].flip(),
+            sum_beats=writer["beats"].flip(),
+            sum_answered=Out(1),
+            sum_answered_slot=Out(SLOT_BITS),
+            m_axi_tables=Out(params.table_port.read_bus),
+            m_axi_features=Out(params.payload_port.read_bus),
+            m_axi_sums=Out(params.write_port.write_bus),
+            stop=In(1),
+            timeout=In(32),
+            revive=In(1),
+            buses=Out(data.StructLayout(dict.fromkeys(BUSES, BUS))),
+            failed=Out(len(BUSES)),
+            quiet=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.timer = timer = BusTimer.sized()
         m.submodules.tables = tables = AxiReadPort(params.table_port)
@@ -89,7 +86,6 @@ class MemoryPorts(Component):
         quiet &= self.count(m, features.bursts, length, features.beats.valid, "features_owed")
         quiet &= self.count(m, sums.bursts, 1, sums.answers.valid, "sums_owed")
         m.d.comb += self.quiet.eq(quiet)
-        return m
 
     def count(self, m: Module, bursts, more, came, name: str):
         """Return whether all beats and answers that were requested have come."""

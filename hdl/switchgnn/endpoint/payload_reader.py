@@ -39,17 +39,14 @@ class PayloadReader(Component):
         self.latency = self.buffer.latency
         super().__init__(
             params,
-            {
-                "jobs": In(stream.Signature(params.job)),
-                "bursts": Out(stream.Signature(params.payload_port.burst)),
-                "provided": In(params.payload_port_beat),
-                "heads": Out(stream.Signature(params.head)),
-                "payload": Out(stream.Signature(PAYLOAD_BEAT)),
-            },
+            jobs=In(stream.Signature(params.job)),
+            bursts=Out(stream.Signature(params.payload_port.burst)),
+            provided=In(params.payload_port_beat),
+            heads=Out(stream.Signature(params.head)),
+            payload=Out(stream.Signature(PAYLOAD_BEAT)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, job, burst = self.params, self.jobs.payload, self.bursts.payload
         m.submodules.heads = heads = Fifo.sized(shape=params.head, depth=UNDER_WAY)
         m.submodules.beats = beats = Fifo(self.buffer)
@@ -81,4 +78,3 @@ class PayloadReader(Component):
             returned.eq(self.payload.valid & self.payload.ready),
             room.eq((room + returned - requested)[: len(room)]),
         ]
-        return m

@@ -29,30 +29,27 @@ class Progress(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "turns": In(32),
-                "ready": In(32),
-                "two_open": In(1),
-                "free": In(1),
-                "load": Out(1),
-                "loading": Out(32),
-                "loaded": In(1),
-                "begin": Out(1),
-                "beginning": Out(32),
-                "end": Out(1),
-                "advance": In(1),
-                "lo": Out(32),
-                "next": Out(32),
-                "is_open": Out(2),
-                "is_loaded": Out(2),
-                "has_begun": Out(2),
-                "finished": Out(1),
-                "waits": Out(1),
-            },
+            turns=In(32),
+            ready=In(32),
+            two_open=In(1),
+            free=In(1),
+            load=Out(1),
+            loading=Out(32),
+            loaded=In(1),
+            begin=Out(1),
+            beginning=Out(32),
+            end=Out(1),
+            advance=In(1),
+            lo=Out(32),
+            next=Out(32),
+            is_open=Out(2),
+            is_loaded=Out(2),
+            has_begun=Out(2),
+            finished=Out(1),
+            waits=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         loaded = Signal(range(SLOTS + 1))  # number of loaded turns from lo on
         begun = Signal(range(3))  # number of turns from lo on that have begun
         settling = Signal(SETTLING, init=(1 << SETTLING) - 1)
@@ -96,4 +93,3 @@ class Progress(Component):
         with m.Elif(self.begin):
             m.d.sync += [begun.eq(begun + 1), self.beginning.eq(self.beginning + 1)]
         expect(m, self, ends_what_is_loaded=lambda: ~self.advance | loaded.any())
-        return m

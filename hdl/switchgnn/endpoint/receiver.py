@@ -47,32 +47,29 @@ class Receiver(Component):
         table = RequiredTable(params).signature.members
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                "settings": In(params.settings),
-                "turns": In(TURNS),
-                "lo": In(32),
-                "next": In(32),
-                "sending": In(32),
-                **{name: table[name] for name in ("set", "set_slot", "set_missing")},
-                "words": table["loads"],
-                "scan": In(stream.Signature(place)),
-                "word": Out(WORD_BITS),
-                **{name: taker[name] for name in ("slot", "context", "advance", "congested")},
-                "ack": Out(ACKNOWLEDGEMENT),
-                "lookups": Out(stream.Signature(LOOKUP)),
-                **{name: writer[name] for name in ("stop", "bursts", "beats")},
-                **{name: writer[name] for name in ("answered", "answered_slot")},
-                "empty": Out(SLOTS),
-                "complete": Out(SLOTS),
-                "news": Out(1),
-                "news_slot": Out(SLOT_BITS),
-                "events": Out(RECEIVER_EVENTS),
-            },
+            axis=In(AXIS),
+            settings=In(params.settings),
+            turns=In(TURNS),
+            lo=In(32),
+            next=In(32),
+            sending=In(32),
+            **{name: table[name] for name in ("set", "set_slot", "set_missing")},
+            words=table["loads"],
+            scan=In(stream.Signature(place)),
+            word=Out(WORD_BITS),
+            **{name: taker[name] for name in ("slot", "context", "advance", "congested")},
+            ack=Out(ACKNOWLEDGEMENT),
+            lookups=Out(stream.Signature(LOOKUP)),
+            **{name: writer[name] for name in ("stop", "bursts", "beats")},
+            **{name: writer[name] for name in ("answered", "answered_slot")},
+            empty=Out(SLOTS),
+            complete=Out(SLOTS),
+            news=Out(1),
+            news_slot=Out(SLOT_BITS),
+            events=Out(RECEIVER_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, settings = self.params, self.settings
         m.submodules.port = port = PacketPort(params.port)
         m.submodules.arrivals = arrivals = Arrivals(params)
@@ -124,4 +121,3 @@ class Receiver(Component):
             self.events.lost.eq(port.lost),
             self.events.writes_wait.eq(taker.writes.valid & ~taker.writes.ready),
         ]
-        return m

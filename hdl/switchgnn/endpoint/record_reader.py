@@ -37,19 +37,16 @@ class RecordReader(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "orders": In(stream.Signature(ORDER)),
-                "context": In(params.context),
-                "turn": In(32),
-                "request": Out(stream.Signature(params.beat_address_bits)),
-                "beat": In(TABLE_BEAT),
-                "jobs": Out(stream.Signature(params.job)),
-                "illegal": Out(1),
-            },
+            orders=In(stream.Signature(ORDER)),
+            context=In(params.context),
+            turn=In(32),
+            request=Out(stream.Signature(params.beat_address_bits)),
+            beat=In(TABLE_BEAT),
+            jobs=Out(stream.Signature(params.job)),
+            illegal=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, order = self.params, self.orders.payload
         m.submodules.waiting = waiting = Fifo.sized(shape=ORDER, depth=UNDER_WAY)
         m.submodules.built = built = ReservedFifo.sized(
@@ -87,7 +84,6 @@ class RecordReader(Component):
             taken.eq(oldest),
             record.eq(Mux(oldest.seq[0], self.beat.data[half:], self.beat.data[:half])),
         ]
-        return m
 
     def filled(self, job, record, order) -> list:
         """Return statements that fill a job from a record."""

@@ -30,26 +30,21 @@ class RequiredTable(Component):
         place = params.table_bits
         super().__init__(
             params,
-            {
-                "look": In(1),
-                "place": In(place),
-                "scan": In(stream.Signature(place)),
-                "word": Out(WORD_BITS),
-                "clear": In(1),
-                "cleared_place": In(place),
-                "cleared": In(WORD_BITS),
-                "loads": In(
-                    stream.Signature(data.StructLayout({"place": place, "word": WORD_BITS}))
-                ),
-                "set": In(1),
-                "set_slot": In(SLOT_BITS),
-                "set_missing": In(params.missing_bits),
-                "empty": Out(SLOTS),
-            },
+            look=In(1),
+            place=In(place),
+            scan=In(stream.Signature(place)),
+            word=Out(WORD_BITS),
+            clear=In(1),
+            cleared_place=In(place),
+            cleared=In(WORD_BITS),
+            loads=In(stream.Signature(data.StructLayout({"place": place, "word": WORD_BITS}))),
+            set=In(1),
+            set_slot=In(SLOT_BITS),
+            set_missing=In(params.missing_bits),
+            empty=Out(SLOTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, load = self.params, self.loads.payload
         m.submodules.words = words = memory.Memory(
             shape=WORD_BITS, depth=1 << params.table_bits, init=[], attrs={"ram_style": "block"}
@@ -81,4 +76,3 @@ class RequiredTable(Component):
             self,
             clears_what_is_missing=lambda: ~self.clear | Array(missing)[slot].any(),
         )
-        return m

@@ -43,25 +43,22 @@ class SendWindow(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "begin": In(1),
-                "sends": In(32),
-                "end": In(1),
-                "ack": In(ACKNOWLEDGEMENT),
-                "timeout": In(32),
-                "orders": Out(stream.Signature(ORDER)),
-                "left": In(1),
-                "left_again": In(1),
-                "active": Out(1),
-                "idle": Out(1),
-                "acknowledged": Out(1),
-                "nonsense": Out(1),
-                "full": Out(1),
-            },
+            begin=In(1),
+            sends=In(32),
+            end=In(1),
+            ack=In(ACKNOWLEDGEMENT),
+            timeout=In(32),
+            orders=Out(stream.Signature(ORDER)),
+            left=In(1),
+            left_again=In(1),
+            active=Out(1),
+            idle=Out(1),
+            acknowledged=Out(1),
+            nonsense=Out(1),
+            full=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = Signal(32, reset_less=True)  # number of frames of the turn
         base = Signal(32, reset_less=True)  # the oldest frame without acknowledgement
         arrived = Signal(self.params.window, reset_less=True)  # bit k: base + k is acknowledged
@@ -111,7 +108,6 @@ class SendWindow(Component):
             begins_when_idle=lambda: ~self.begin | self.idle,
             what_leaves_was_ordered=lambda: ~self.left | ordered | under_way.any(),
         )
-        return m
 
     def take_ack(
         self, m: Module, base: Signal, arrived: Signal, following: Signal, moved: Signal

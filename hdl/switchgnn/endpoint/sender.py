@@ -52,32 +52,29 @@ class Sender(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "begin": In(1),
-                "turn": In(32),
-                "context": In(params.context),
-                "end": In(1),
-                "sending": Out(32),
-                "free": Out(1),
-                "ack": In(ACKNOWLEDGEMENT),
-                "congested": In(1),
-                "request": Out(stream.Signature(params.beat_address_bits)),
-                "beat": In(TABLE_BEAT),
-                "others": In(stream.Signature(params.job)).array(OTHERS),
-                "bursts": Out(stream.Signature(params.payload_port.burst)),
-                "provided": In(params.payload_port_beat),
-                "axis": Out(AXIS),
-                "stop": In(1),
-                "inside": Out(1),
-                "illegal": Out(1),
-                "rate": Out(17),
-                "events": Out(SENDER_EVENTS),
-            },
+            settings=In(params.settings),
+            begin=In(1),
+            turn=In(32),
+            context=In(params.context),
+            end=In(1),
+            sending=Out(32),
+            free=Out(1),
+            ack=In(ACKNOWLEDGEMENT),
+            congested=In(1),
+            request=Out(stream.Signature(params.beat_address_bits)),
+            beat=In(TABLE_BEAT),
+            others=In(stream.Signature(params.job)).array(OTHERS),
+            bursts=Out(stream.Signature(params.payload_port.burst)),
+            provided=In(params.payload_port_beat),
+            axis=Out(AXIS),
+            stop=In(1),
+            inside=Out(1),
+            illegal=Out(1),
+            rate=Out(17),
+            events=Out(SENDER_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, settings = self.params, self.settings
         m.submodules.window = window = SendWindow(params)
         m.submodules.records = records = RecordReader(params)
@@ -140,4 +137,3 @@ class Sender(Component):
             self.events.slow.eq(ready & ~bucket.may_begin),
             self.events.link.eq(self.axis.tvalid & ~self.axis.tready),
         ]
-        return m

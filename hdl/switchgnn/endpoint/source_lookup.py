@@ -30,19 +30,16 @@ class SourceLookup(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "lookups": In(stream.Signature(LOOKUP)),
-                "slot": Out(SLOT_BITS),
-                "context": In(params.context),
-                "request": Out(stream.Signature(params.beat_address_bits)),
-                "beat": In(TABLE_BEAT),
-                "jobs": Out(stream.Signature(params.job)),
-                "foreign": Out(1),
-            },
+            lookups=In(stream.Signature(LOOKUP)),
+            slot=Out(SLOT_BITS),
+            context=In(params.context),
+            request=Out(stream.Signature(params.beat_address_bits)),
+            beat=In(TABLE_BEAT),
+            jobs=Out(stream.Signature(params.job)),
+            foreign=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, job = self.params, self.jobs.payload
         requested = Signal(LOOKUP, reset_less=True)
         address = Signal(params.beat_address_bits, reset_less=True)
@@ -94,4 +91,3 @@ class SourceLookup(Component):
                 m.d.comb += self.jobs.valid.eq(1)
                 with m.If(self.jobs.ready):
                     m.next = "REST"
-        return m

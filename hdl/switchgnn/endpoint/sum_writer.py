@@ -31,23 +31,20 @@ class SumWriter(Component):
         port = params.write_port
         super().__init__(
             params,
-            {
-                "writes": In(stream.Signature(params.write)),
-                "stop": In(1),
-                "bursts": Out(stream.Signature(port.burst)),
-                "beats": Out(
-                    stream.Signature(
-                        data.StructLayout({"data": BEAT_BITS, "strobes": BEAT_BYTES, "last": 1})
-                    )
-                ),
-                "answered": In(1),
-                "answered_slot": In(SLOT_BITS),
-                "written": Out(SLOTS),
-            },
+            writes=In(stream.Signature(params.write)),
+            stop=In(1),
+            bursts=Out(stream.Signature(port.burst)),
+            beats=Out(
+                stream.Signature(
+                    data.StructLayout({"data": BEAT_BITS, "strobes": BEAT_BYTES, "last": 1})
+                )
+            ),
+            answered=In(1),
+            answered_slot=In(SLOT_BITS),
+            written=Out(SLOTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.cut = cut = StreamRegister.sized(shape=params.write)
         write = cut.o.payload
@@ -74,4 +71,3 @@ class SumWriter(Component):
             fewer = self.answered & (self.answered_slot == k)
             m.d.sync += count.eq((count + more - fewer)[:COUNT_BITS])
             m.d.comb += self.written[k].eq(~count.any())
-        return m

@@ -30,16 +30,13 @@ class TableReader(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.beat_address_bits)).array(TABLE_CLIENTS),
-                "beats": Out(TABLE_BEAT).array(TABLE_CLIENTS),
-                "bursts": Out(stream.Signature(params.table_port.burst)),
-                "provided": In(params.table_port_beat),
-            },
+            requests=In(stream.Signature(params.beat_address_bits)).array(TABLE_CLIENTS),
+            beats=Out(TABLE_BEAT).array(TABLE_CLIENTS),
+            bursts=Out(stream.Signature(params.table_port.burst)),
+            provided=In(params.table_port_beat),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.beat_address_bits
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=bits, count=TABLE_CLIENTS)
         chosen = arbiter.o.payload
@@ -52,4 +49,3 @@ class TableReader(Component):
                 beat.failed.eq(self.provided.failed),
                 beat.data.eq(self.provided.data),
             ]
-        return m

@@ -53,29 +53,26 @@ class Taker(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "beats": In(stream.Signature(params.arrival)),
-                "turns": In(TURNS),
-                "look": Out(1),
-                "place": Out(params.table_bits),
-                "word": In(WORD_BITS),
-                "clear": Out(1),
-                "cleared_place": Out(params.table_bits),
-                "cleared": Out(WORD_BITS),
-                "slot": Out(SLOT_BITS),
-                "context": In(params.context),
-                "writes": Out(stream.Signature(params.write)),
-                "ack": Out(ACKNOWLEDGEMENT),
-                "advance": Out(1),
-                "lookups": Out(stream.Signature(LOOKUP)),
-                "congested": Out(1),
-                "verdict": Out(Verdict),
-                "marked": Out(1),
-            },
+            beats=In(stream.Signature(params.arrival)),
+            turns=In(TURNS),
+            look=Out(1),
+            place=Out(params.table_bits),
+            word=In(WORD_BITS),
+            clear=Out(1),
+            cleared_place=Out(params.table_bits),
+            cleared=Out(WORD_BITS),
+            slot=Out(SLOT_BITS),
+            context=In(params.context),
+            writes=Out(stream.Signature(params.write)),
+            ack=Out(ACKNOWLEDGEMENT),
+            advance=Out(1),
+            lookups=Out(stream.Signature(LOOKUP)),
+            congested=Out(1),
+            verdict=Out(Verdict),
+            marked=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, coming = self.params, self.beats.payload
         beat = Signal(params.arrival, reset_less=True)
         valid = Signal()
@@ -116,7 +113,6 @@ class Taker(Component):
             self.clear.eq(ends & ~beat.first & taking & ~beat.malformed),
         ]
         self.write(m, beat, head, begins, writing)
-        return m
 
     def place_of(self, head) -> Value:
         """Return the place of a frame's word in the table of all slots."""

@@ -29,18 +29,15 @@ class TokenBucket(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(RATE_SETTINGS),
-                "congested": In(1),
-                "beat": In(1),
-                "may_begin": Out(1),
-                "halved": Out(1),
-                "rate": Out(17),
-            },
+            settings=In(RATE_SETTINGS),
+            congested=In(1),
+            beat=In(1),
+            may_begin=Out(1),
+            halved=Out(1),
+            rate=Out(17),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         settings = self.settings
         tokens = Signal(signed(TOKEN_BITS))
         most = Signal(signed(TOKEN_BITS))
@@ -58,7 +55,6 @@ class TokenBucket(Component):
             spent = Cat(Const(0, UNIT_BITS), left)
             m.d.sync += tokens.eq((tokens + self.rate - spent)[:TOKEN_BITS])
         self.adapt(m)
-        return m
 
     def adapt(self, m: Module) -> None:
         """Halve the rate, or let it grow."""

@@ -22,17 +22,14 @@ class TurnContexts(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(1),
-                "slot": In(SLOT_BITS),
-                "context": In(params.context),
-                "slots": In(SLOT_BITS).array(READERS),
-                "contexts": Out(params.context).array(READERS),
-            },
+            write=In(1),
+            slot=In(SLOT_BITS),
+            context=In(params.context),
+            slots=In(SLOT_BITS).array(READERS),
+            contexts=Out(params.context).array(READERS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.context.size
         m.submodules.stored = stored = memory.Memory(
             shape=bits, depth=SLOTS, init=[], attrs={"ram_style": "distributed"}
@@ -46,4 +43,3 @@ class TurnContexts(Component):
         for slot, context in zip(self.slots, self.contexts, strict=True):
             read = stored.read_port(domain="comb")
             m.d.comb += [read.addr.eq(slot), context.eq(read.data)]
-        return m

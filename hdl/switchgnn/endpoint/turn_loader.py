@@ -37,28 +37,23 @@ class TurnLoader(Component):
     def __init__(self, params: EndpointParams) -> None:
         super().__init__(
             params,
-            {
-                "load": In(1),
-                "turn": In(32),
-                "program": In(params.beat_address_bits),
-                "request": Out(stream.Signature(params.beat_address_bits)),
-                "beat": In(TABLE_BEAT),
-                "write": Out(1),
-                "slot": Out(SLOT_BITS),
-                "context": Out(params.context),
-                "words": Out(
-                    stream.Signature(
-                        data.StructLayout({"place": params.table_bits, "word": WORD_BITS})
-                    )
-                ),
-                "loaded": Out(1),
-                "missing": Out(params.missing_bits),
-                "illegal": Out(1),
-            },
+            load=In(1),
+            turn=In(32),
+            program=In(params.beat_address_bits),
+            request=Out(stream.Signature(params.beat_address_bits)),
+            beat=In(TABLE_BEAT),
+            write=Out(1),
+            slot=Out(SLOT_BITS),
+            context=Out(params.context),
+            words=Out(
+                stream.Signature(data.StructLayout({"place": params.table_bits, "word": WORD_BITS}))
+            ),
+            loaded=Out(1),
+            missing=Out(params.missing_bits),
+            illegal=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         address = Signal(params.beat_address_bits, reset_less=True)
         record: Any = Signal(TurnRecord, reset_less=True)
@@ -117,7 +112,6 @@ class TurnLoader(Component):
             with m.State("STUCK"):
                 m.d.comb += self.illegal.eq(1)
         self.unpack(m, bitmap)
-        return m
 
     def wrong(self, record) -> Value:
         """Return whether an address of the record is not aligned, or beyond memory."""

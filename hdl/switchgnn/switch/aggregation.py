@@ -39,32 +39,29 @@ class Aggregation(Component):
         errors = TableErrors(params)
         super().__init__(
             params,
-            {
-                "tasks": In(stream.Signature(params.task)),
-                "lists": In(stream.Signature(params.rows_request)),
-                "payloads": In(stream.Signature(params.payload_words)),
-                **table_ports(params),
-                "ports": In(data.ArrayLayout(params.port_job, params.ports)),
-                "regions": In(data.ArrayLayout(params.port_region, params.ports)),
-                "open": In(params.ports),
-                "urgent": In(params.ports),
-                "claim": Out(params.ports),
-                "deliver": Out(params.ports),
-                "delivery": Out(params.delivery),
-                "raws_dropped": Out(params.ports),
-                "busy": Out(1),
-                "fenced": Out(1),
-                "leaving": Out(1),
-                "begin": In(params.jobs),
-                "error_job": In(params.job_bits),
-                "errors": Out(errors.tally),
-                "first_error": Out(errors.result),
-                "events": Out(data.StructLayout(AGGREGATION_EVENTS)),
-            },
+            tasks=In(stream.Signature(params.task)),
+            lists=In(stream.Signature(params.rows_request)),
+            payloads=In(stream.Signature(params.payload_words)),
+            **table_ports(params),
+            ports=In(data.ArrayLayout(params.port_job, params.ports)),
+            regions=In(data.ArrayLayout(params.port_region, params.ports)),
+            open=In(params.ports),
+            urgent=In(params.ports),
+            claim=Out(params.ports),
+            deliver=Out(params.ports),
+            delivery=Out(params.delivery),
+            raws_dropped=Out(params.ports),
+            busy=Out(1),
+            fenced=Out(1),
+            leaving=Out(1),
+            begin=In(params.jobs),
+            error_job=In(params.job_bits),
+            errors=Out(errors.tally),
+            first_error=Out(errors.result),
+            events=Out(data.StructLayout(AGGREGATION_EVENTS)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         tables = add_tables(m, params)
         m.submodules.sequencer = sequencer = TaskSequencer(params)
@@ -85,7 +82,6 @@ class Aggregation(Component):
             self.events.reads.eq(schedule.read.any()),
             self.events.additions.eq(count_ones([bank.added for bank in banks])),
         ]
-        return m
 
     def add_banks(self, m: Module, sequencer: TaskSequencer, schedule: ReadSchedule) -> list[Bank]:
         """Add the banks, which get the commands of a row, or a READ in its holes."""

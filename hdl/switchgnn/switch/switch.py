@@ -61,20 +61,17 @@ class GnnSwitch(Component):
         self.registers = gnn_switch_registers(params)
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(params.ports),
-                "m_axis": Out(AXIS).array(params.ports),
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                **(
-                    {"m_axi_tables": Out(params.table_memory.axi).array(params.table_ports)}
-                    if params.in_memory
-                    else {}
-                ),
-            },
+            s_axis=In(AXIS).array(params.ports),
+            m_axis=Out(AXIS).array(params.ports),
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            **(
+                {"m_axi_tables": Out(params.table_memory.axi).array(params.table_ports)}
+                if params.in_memory
+                else {}
+            ),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.writer = writer = TableWriter(params)
@@ -112,7 +109,6 @@ class GnnSwitch(Component):
             ingress.mark_level.eq(settings.ingress_mark),
             egress.congested.eq(ingress.congested),
         ]
-        return m
 
     def connect_host(
         self,

@@ -32,10 +32,9 @@ class LinePace(Component):
     """
 
     def __init__(self, params: PaceParams) -> None:
-        super().__init__(params, {"i": In(AXIS), "o": Out(AXIS)})
+        super().__init__(params, i=In(AXIS), o=Out(AXIS))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         owed, inside = Signal(20), Signal()  # bytes that the line has still to send
         may = inside | (owed < self.params.bytes)
@@ -48,7 +47,6 @@ class LinePace(Component):
         m.d.sync += owed.eq(Mux(total > carried, total - carried, 0)[: len(owed)])
         with m.If(moves):
             m.d.sync += inside.eq(~i.tlast)
-        return m
 
 
 class NetworkParams(Params, suffix="{switch.suffix}_{link.suffix}_{pace.suffix}"):
@@ -66,16 +64,13 @@ class AllReduceNetwork(Component):
         count, bits = params.switch.ports, switch_registers(params.switch).address_bits
         super().__init__(
             params,
-            {
-                "from_hosts": In(AXIS).array(count),
-                "to_hosts": Out(AXIS).array(count),
-                "s_axil": In(AxiLiteSignature(address_bits=bits)),
-                "link": In(params.link.settings),
-            },
+            from_hosts=In(AXIS).array(count),
+            to_hosts=Out(AXIS).array(count),
+            s_axil=In(AxiLiteSignature(address_bits=bits)),
+            link=In(params.link.settings),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.switch = switch = AllReduceSwitch(self.params.switch)
         connect(m, flipped(self.s_axil), switch.s_axil)
         for k in range(self.params.switch.ports):
@@ -87,4 +82,3 @@ class AllReduceNetwork(Component):
                 connect(m, pace.o, link.i)
                 connect(m, link.o, flipped(end) if index % 2 else end)
                 m.d.comb += [link.settings.eq(self.link), link.index.eq(index)]
-        return m

@@ -42,19 +42,16 @@ class CardSystem(Component):
         }
         super().__init__(
             params,
-            {
-                **self.outside,
-                "index": In(8),
-                "settings": In(params.ram.settings),
-                "access": In(params.ram.access),
-                "accessed": Out(params.ram.data_bits),
-                "lost": Out(32),
-                "dump": In(1),
-            },
+            **self.outside,
+            index=In(8),
+            settings=In(params.ram.settings),
+            access=In(params.ram.access),
+            accessed=Out(params.ram.data_bits),
+            lost=Out(32),
+            dump=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.engine = engine = GatherEngine(self.params.engine)
         m.submodules.memory = memory = AxiRam(self.params.ram)
         for name, member in self.outside.items():
@@ -73,7 +70,6 @@ class CardSystem(Component):
             self.accessed.eq(memory.accessed),
             self.lost.eq(memory.lost),
         ]
-        return m
 
 
 def lead_out(m: Module, member: Member, inside: Any, port: Any) -> None:

@@ -36,8 +36,7 @@ class CardsSystem(Component):
             },
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for number in range(self.params.cards):
             m.submodules[f"card_{number}"] = card = CardSystem(self.params.card)
             m.d.comb += card.index.eq(number)
@@ -45,7 +44,6 @@ class CardsSystem(Component):
                 lead_out(
                     m, member, getattr(card, name), getattr(self, f"{prefix_of(number)}{name}")
                 )
-        return m
 
 
 def prefix_of(card: int) -> str:

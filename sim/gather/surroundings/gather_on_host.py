@@ -56,24 +56,21 @@ class GatherOnHost(Component):
     def __init__(self, params: GatherOnHostParams) -> None:
         super().__init__(
             params,
-            {
-                "table": In(params.gather.table),
-                "limit": In(3),
-                "settings": In(params.host.settings),
-                "start": In(1),
-                "count": In(32),
-                "first": In(32),
-                "idx_bits": In(6),
-                "to": In(64),
-                "payload": In(2),
-                "done": Out(1),
-                "figures": Out(FIGURES),
-                "counts": Out(COUNTS),
-            },
+            table=In(params.gather.table),
+            limit=In(3),
+            settings=In(params.host.settings),
+            start=In(1),
+            count=In(32),
+            first=In(32),
+            idx_bits=In(6),
+            to=In(64),
+            payload=In(2),
+            done=Out(1),
+            figures=Out(FIGURES),
+            counts=Out(COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.gather = gather = RowReader(self.params.gather)
         m.submodules.host = host = PcieHost(self.params.host)
         if self.params.posts:
@@ -90,7 +87,6 @@ class GatherOnHost(Component):
         ]
         self.issue(m, gather)
         self.take(m, gather)
-        return m
 
     def post(self, m: Module, gather: RowReader, host: PcieHost) -> None:
         """Write rows back to the host, whose RQ reads and writes share."""

@@ -27,22 +27,19 @@ class RowReader(Component):
         self.latency = ReadRequester(params.reads).latency + datapath.latency
         super().__init__(
             params,
-            {
-                "table": In(params.table),
-                "joined": In(1),
-                "first": In(params.first_bits),
-                "limit": In(3),
-                "idxs": In(stream.Signature(params.idx)),
-                "rows": Out(stream.Signature(params.beat)),
-                "read": Out(ROW_READ),
-                "idle": Out(1),
-                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-            },
+            table=In(params.table),
+            joined=In(1),
+            first=In(params.first_bits),
+            limit=In(3),
+            idxs=In(stream.Signature(params.idx)),
+            rows=Out(stream.Signature(params.beat)),
+            read=Out(ROW_READ),
+            idle=Out(1),
+            rq=Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            rc=In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.datapath = datapath = GatherDatapath(self.params)
         m.submodules.reader = reader = ReadRequester(self.params.reads)
         connect(m, flipped(self.idxs), datapath.idxs)
@@ -60,4 +57,3 @@ class RowReader(Component):
             reader.limit.eq(datapath.read_limit),
             self.idle.eq(reader.idle),
         ]
-        return m

@@ -77,16 +77,13 @@ class ClusterSystem(Component):
         axil = AxiLiteSignature(address_bits=switch_registers(params.switch).address_bits)
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(ends),
-                "m_axis": Out(AXIS).array(ends),
-                "s_axil": In(axil).array(params.cluster.switches),
-                "leaving": Out(ends),
-            },
+            s_axis=In(AXIS).array(ends),
+            m_axis=Out(AXIS).array(ends),
+            s_axil=In(axil).array(params.cluster.switches),
+            leaving=Out(ends),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         wiring = self.params.wiring
         switches = [Switch(self.params.switch) for _ in wiring.nodes]
         for number, switch in enumerate(switches):
@@ -109,4 +106,3 @@ class ClusterSystem(Component):
             connect(m, switches[number].m_axis[port], down.i)
             connect(m, down.o, flipped(self.m_axis[end]))
         m.d.comb += self.leaving.eq(Cat(axis.tvalid for axis in self.m_axis))
-        return m

@@ -29,23 +29,20 @@ class AllReduceSystem(Component):
         activations = stream.Signature(params.transport.activations)
         super().__init__(
             params,
-            {
-                "settings": In(NETWORK_SETTINGS).array(count),
-                "clear": In(1),
-                "partial": In(activations).array(count),
-                "full": Out(activations).array(count),
-                "idle": Out(count),
-                "abandoned": Out(count),
-                "events": Out(NETWORK_EVENTS).array(count),
-                "s_axil": In(params.network.axil),
-                "link": In(params.network.link.settings),
-                "cut": In(count),
-                "counts": Out(LINK_COUNTS),
-            },
+            settings=In(NETWORK_SETTINGS).array(count),
+            clear=In(1),
+            partial=In(activations).array(count),
+            full=Out(activations).array(count),
+            idle=Out(count),
+            abandoned=Out(count),
+            events=Out(NETWORK_EVENTS).array(count),
+            s_axil=In(params.network.axil),
+            link=In(params.network.link.settings),
+            cut=In(count),
+            counts=Out(LINK_COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.network = network = Network(self.params.network)
         connect(m, flipped(self.s_axil), network.s_axil)
         m.d.comb += [
@@ -67,4 +64,3 @@ class AllReduceSystem(Component):
                 self.abandoned[k].eq(transport.abandoned),
                 self.events[k].eq(transport.events),
             ]
-        return m

@@ -60,20 +60,17 @@ class ClusterSystem(Component):
         worker, count = params.worker, params.workers
         super().__init__(
             params,
-            {
-                **worker_buses(worker, count),
-                "s_axil_switch": In(params.network.axil),
-                "memory": In(memory_params(worker).settings),
-                "fail_index": In(8),
-                "link": In(params.network.link.settings),
-                "cut": In(count),
-                "counts": Out(LINK_COUNTS),
-                "missing": Out(32),
-            },
+            **worker_buses(worker, count),
+            s_axil_switch=In(params.network.axil),
+            memory=In(memory_params(worker).settings),
+            fail_index=In(8),
+            link=In(params.network.link.settings),
+            cut=In(count),
+            counts=Out(LINK_COUNTS),
+            missing=Out(32),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.network = network = Network(self.params.network)
         connect(m, flipped(self.s_axil_switch), network.s_axil)
         m.d.comb += [
@@ -96,4 +93,3 @@ class ClusterSystem(Component):
             ]
             missing = missing + worker.missing
         m.d.comb += self.missing.eq(missing[: len(self.missing)])
-        return m

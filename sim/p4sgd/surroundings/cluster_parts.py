@@ -34,19 +34,16 @@ class WorkerPart(Component):
     def __init__(self, params: WorkerPartParams) -> None:
         super().__init__(
             params,
-            {
-                **worker_buses(params.worker, 1),
-                "number": In(8),
-                "memory": In(memory_params(params.worker).settings),
-                "fail_index": In(8),
-                "link": In(params.link.settings),
-                "counts": Out(LINK_COUNTS),
-                "missing": Out(32),
-            },
+            **worker_buses(params.worker, 1),
+            number=In(8),
+            memory=In(memory_params(params.worker).settings),
+            fail_index=In(8),
+            link=In(params.link.settings),
+            counts=Out(LINK_COUNTS),
+            missing=Out(32),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.worker = worker = WorkerSystem(params.worker)
         connect(m, flipped(self.s_axil[0]), worker.s_axil)
@@ -61,7 +58,6 @@ class WorkerPart(Component):
         ]
         up = Cat(Const(0, 1), self.number)[:8]
         add_cut_links(m, self, params.link, [(worker.m_axis, worker.s_axis, up)])
-        return m
 
 
 class SwitchPart(Component):
@@ -74,18 +70,14 @@ class SwitchPart(Component):
     def __init__(self, params: NetworkParams) -> None:
         super().__init__(
             params,
-            {
-                "s_axil_switch": In(params.axil),
-                "link": In(params.link.settings),
-                "counts": Out(LINK_COUNTS),
-            },
+            s_axil_switch=In(params.axil),
+            link=In(params.link.settings),
+            counts=Out(LINK_COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.switch = switch = Switch(self.params.switch)
         connect(m, flipped(self.s_axil_switch), switch.s_axil)
         ports = range(self.params.workers)
         ends = [(switch.m_axis[k], switch.s_axis[k], 2 * k + 1) for k in ports]
         add_cut_links(m, self, self.params.link, ends)
-        return m

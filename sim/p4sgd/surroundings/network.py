@@ -46,18 +46,15 @@ class Network(Component):
     def __init__(self, params: NetworkParams) -> None:
         super().__init__(
             params,
-            {
-                "from_workers": In(AXIS).array(params.workers),
-                "to_workers": Out(AXIS).array(params.workers),
-                "s_axil": In(params.axil),
-                "link": In(params.link.settings),
-                "cut": In(params.workers),
-                "counts": Out(LINK_COUNTS),
-            },
+            from_workers=In(AXIS).array(params.workers),
+            to_workers=Out(AXIS).array(params.workers),
+            s_axil=In(params.axil),
+            link=In(params.link.settings),
+            cut=In(params.workers),
+            counts=Out(LINK_COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.switch = switch = Switch(self.params.switch)
         connect(m, flipped(self.s_axil), switch.s_axil)
         links = []
@@ -77,4 +74,3 @@ class Network(Component):
                         value = value | self.cut[k]
                     m.d.comb += link.settings[name].eq(value)
         add_up(m, self.counts, links)
-        return m

@@ -52,17 +52,14 @@ class TreeSystem(Component):
         workers = len(params.plan.workers)
         super().__init__(
             params,
-            {
-                "from_workers": In(AXIS).array(workers),
-                "to_workers": Out(AXIS).array(workers),
-                "s_axil": In(params.axil).array(len(params.plan.switches)),
-                "link": In(params.link.settings),
-                "counts": Out(LINK_COUNTS),
-            },
+            from_workers=In(AXIS).array(workers),
+            to_workers=Out(AXIS).array(workers),
+            s_axil=In(params.axil).array(len(params.plan.switches)),
+            link=In(params.link.settings),
+            counts=Out(LINK_COUNTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         plan = self.params.plan
         switches = [Switch(self.params.switch) for _ in plan.switches]
         for number, switch in enumerate(switches):
@@ -88,4 +85,3 @@ class TreeSystem(Component):
         for index, link in enumerate(links):
             m.d.comb += [link.index.eq(index), link.settings.eq(self.link)]
         add_up(m, self.counts, links)
-        return m

@@ -47,25 +47,22 @@ class WorkerSystem(Component):
         bus = model_bus(params)
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=worker_registers(params).address_bits)),
-                "s_axi_model": In(
-                    Axi4Signature(
-                        address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
-                    )
-                ),
-                "memory": In(memory_params(params).settings),
-                "first_memory": In(8),
-                "fail_index": In(8),
-                "m_axis": Out(AXIS),
-                "s_axis": In(AXIS),
-                "busy": Out(1),
-                "missing": Out(32),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=worker_registers(params).address_bits)),
+            s_axi_model=In(
+                Axi4Signature(
+                    address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
+                )
+            ),
+            memory=In(memory_params(params).settings),
+            first_memory=In(8),
+            fail_index=In(8),
+            m_axis=Out(AXIS),
+            s_axis=In(AXIS),
+            busy=Out(1),
+            missing=Out(32),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.worker = worker = Worker(self.params)
         connect(m, flipped(self.s_axil), worker.s_axil)
         connect(m, flipped(self.s_axi_model), worker.s_axi_model)
@@ -95,4 +92,3 @@ class WorkerSystem(Component):
             ]
             missing = missing + memory.missing
         m.d.comb += self.missing.eq(missing[: len(self.missing)])
-        return m

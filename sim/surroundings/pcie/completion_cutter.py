@@ -45,21 +45,18 @@ class CompletionCutter(Component):
     def __init__(self, params: PcieHostParams) -> None:
         super().__init__(
             params,
-            {
-                "reads": In(stream.Signature(params.timed_read)),
-                "settings": In(params.settings),
-                "now": In(TIME_BITS),
-                "random": In(16),
-                "fault": In(Fault),
-                "resets": In(1),
-                "completions": Out(stream.Signature(params.completion)),
-                "bytes": Out(SIZE_BITS),
-                "answered": Out(1),
-            },
+            reads=In(stream.Signature(params.timed_read)),
+            settings=In(params.settings),
+            now=In(TIME_BITS),
+            random=In(16),
+            fault=In(Fault),
+            resets=In(1),
+            completions=Out(stream.Signature(params.completion)),
+            bytes=Out(SIZE_BITS),
+            answered=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         read, held, goes, final = Signal(self.params.read), Signal(), Signal(), Signal()
         count = Signal(11)  # dwords of its next completion
         fault = Signal(Fault)  # of that
@@ -96,7 +93,6 @@ class CompletionCutter(Component):
             m.d.sync += paid.eq(now_paid[: len(paid)])
         with m.If(goes):
             m.d.sync += [waits.eq(1), waiting.eq(next_one), ends.eq(final)]
-        return m
 
     def hold(
         self, m: Module, read: Any, held: Signal, goes: Signal, final: Signal, count: Signal

@@ -101,17 +101,14 @@ class CompletionFaults(Component):
     def __init__(self, params: PcieHostParams) -> None:
         super().__init__(
             params,
-            {
-                "completions": In(stream.Signature(params.completion)),
-                "settings": In(params.settings),
-                "now": In(TIME_BITS),
-                "resets": In(1),
-                "handed": Out(stream.Signature(params.completion)),
-            },
+            completions=In(stream.Signature(params.completion)),
+            settings=In(params.settings),
+            now=In(TIME_BITS),
+            resets=In(1),
+            handed=Out(stream.Signature(params.completion)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         new, out = self.completions, self.handed
         entry = data.StructLayout({"tag": 8, "due": TIME_BITS})
         m.submodules.starved = starved = Fifo.sized(
@@ -148,4 +145,3 @@ class CompletionFaults(Component):
                 ]
             with m.Else():
                 m.d.sync += out.payload.eq(new.payload)
-        return m

@@ -34,18 +34,15 @@ class CompletionPacker(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "completions": In(stream.Signature(params.completion)),
-                "stalls": In(1),
-                "fetch": Out(1),
-                "places": Out(data.ArrayLayout(params.place_bits, params.segments)),
-                "result": In(bits),
-                "rc": Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-            },
+            completions=In(stream.Signature(params.completion)),
+            stalls=In(1),
+            fetch=Out(1),
+            places=Out(data.ArrayLayout(params.place_bits, params.segments)),
+            result=In(bits),
+            rc=Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, rc = self.params, self.rc
         count = Signal(range(AHEAD + 1))
         ahead = Array(Signal(params.completion, name=f"ahead_{k}") for k in range(AHEAD))
@@ -89,7 +86,6 @@ class CompletionPacker(Component):
         with m.If(self.fetch):
             m.d.sync += [rc.tuser.eq(user), held.eq(Cat(headers)), begun.eq(packet)]
         self.give(m, held)
-        return m
 
     def packet(self) -> data.StructLayout:
         """Describe what is left of a packet; ``place`` is that of the next segment's first dword.

@@ -51,24 +51,21 @@ class PcieHost(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "rq": In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "rc": Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-                "credits": Out(4),
-                "numbers": Out(NUMBERS),
-                "index": In(8),
-                "settings": In(params.settings),
-                "resets": In(1),
-                "traffic": Out(params.traffic),
-                "dump": In(1),
-                "counts": Out(COUNTS),
-                "access": In(params.access),
-                "accessed": Out(bits),
-            },
+            rq=In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            rc=Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+            credits=Out(4),
+            numbers=Out(NUMBERS),
+            index=In(8),
+            settings=In(params.settings),
+            resets=In(1),
+            traffic=Out(params.traffic),
+            dump=In(1),
+            counts=Out(COUNTS),
+            access=In(params.access),
+            accessed=Out(bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, settings = self.params, self.settings
         m.submodules.taker = taker = RequestTaker(params)
         m.submodules.cutter = cutter = CompletionCutter(params)
@@ -107,7 +104,6 @@ class PcieHost(Component):
         lost = self.add_array(m, taker, packer)
         self.count(m, taker, cutter, lost)
         self.follow(m, taker, packer)
-        return m
 
     def follow(self, m: Module, taker: RequestTaker, packer: CompletionPacker) -> None:
         """Show each read as it is taken, and each completion as the block hands it on."""

@@ -36,26 +36,23 @@ class RequestTaker(Component):
         bits = params.data_bits
         super().__init__(
             params,
-            {
-                "rq": In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "settings": In(params.settings),
-                "now": In(TIME_BITS),
-                "delay": In(12),
-                "size": In(params.place_bits + 1),
-                "stalls": In(1),
-                "answered": In(1),
-                "reads": Out(stream.Signature(params.timed_read)),
-                "write": Out(params.write),
-                "lost": Out(1),
-                "credits": Out(4),
-                "reported": Out(NUMBERS.elem_shape),
-                "under_way": Out(range(2049)),
-                "event": Out(data.StructLayout({"read": 1, "write": 1, "bytes": SIZE_BITS})),
-            },
+            rq=In(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+            settings=In(params.settings),
+            now=In(TIME_BITS),
+            delay=In(12),
+            size=In(params.place_bits + 1),
+            stalls=In(1),
+            answered=In(1),
+            reads=Out(stream.Signature(params.timed_read)),
+            write=Out(params.write),
+            lost=Out(1),
+            credits=Out(4),
+            reported=Out(NUMBERS.elem_shape),
+            under_way=Out(range(2049)),
+            event=Out(data.StructLayout({"read": 1, "write": 1, "bytes": SIZE_BITS})),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         rq, settings, event = self.rq, self.settings, self.event
         begins = Signal(init=1)
         descriptor = REQUEST(rq.tdata[: REQUEST.size])
@@ -96,7 +93,6 @@ class RequestTaker(Component):
                 | (descriptor.kind == RequestType.MEMORY_WRITE)
             ),
         )
-        return m
 
     def enables(self) -> tuple[Value, Value]:
         """Return the enables of a packet's first and last dword, as RQ says them."""

@@ -55,17 +55,14 @@ class Background(Component):
     def __init__(self, params: BackgroundParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(AXIS),
-                "o": Out(AXIS),
-                "index": In(8),
-                "settings": In(params.settings),
-                "sent": Out(32),
-            },
+            i=In(AXIS),
+            o=Out(AXIS),
+            index=In(8),
+            settings=In(params.settings),
+            sent=Out(32),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         inside = Signal()  # a frame of i has begun and not ended
         left = Signal(range(self.params.frame_beats + 1))  # beats of the other frame on the link
@@ -102,7 +99,6 @@ class Background(Component):
             m.d.sync += lead.eq((lead + 1)[:9])
         with m.Elif(moves & waiting.any() & (lead > -255)):
             m.d.sync += lead.eq((lead - 1)[:9])
-        return m
 
     def flow(self, m: Module) -> Any:
         """Return whether a flow begins in this cycle."""

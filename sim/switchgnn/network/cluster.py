@@ -81,8 +81,7 @@ class Cluster(Component):
                 }
         super().__init__(params, members | more)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for k in range(self.params.workers):
             m.submodules[f"endpoint_{k}"] = endpoint = Endpoint(self.params.endpoint)
             connect(m, flipped(getattr(self, f"axil_{k}")), endpoint.s_axil)
@@ -101,7 +100,6 @@ class Cluster(Component):
                     ram.access.eq(getattr(self, f"{name}_access_{k}")),
                     getattr(self, f"{name}_accessed_{k}").eq(ram.accessed),
                 ]
-        return m
 
     def buses(self, m: Module, k: int, endpoint: Any) -> dict[str, Sequence[Any]]:
         """Return what is behind each of worker k's memories: one bus, or one for each direction."""

@@ -113,24 +113,21 @@ class Network(Component):
         tables = ram_members(params.switch.table_memory) if params.switch.in_memory else {}
         super().__init__(
             params,
-            {
-                **{
-                    f"{name}_axil": switch.signature.members["s_axil"]
-                    for name, switch in self.switches(params).items()
-                },
-                "link_settings": In(params.link.settings),
-                "frames": Out(32),
-                "lost": Out(32),
-                "background_settings": In(data.ArrayLayout(params.background.settings, 2)),
-                "background": Out(32),
-                **tables,
-                **{name: outer[name] for name in self.inherited},
-                **more,
+            **{
+                f"{name}_axil": switch.signature.members["s_axil"]
+                for name, switch in self.switches(params).items()
             },
+            link_settings=In(params.link.settings),
+            frames=Out(32),
+            lost=Out(32),
+            background_settings=In(data.ArrayLayout(params.background.settings, 2)),
+            background=Out(32),
+            **tables,
+            **{name: outer[name] for name in self.inherited},
+            **more,
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         switches = self.switches(self.params)
         for name, switch in switches.items():
             m.submodules[name] = switch
@@ -183,7 +180,6 @@ class Network(Component):
             ),
         ]
         self.add_more(m, switches)
-        return m
 
     def switches(self, params: Any) -> dict[str, Any]:
         """Return the switches by their names."""

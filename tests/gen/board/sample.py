@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import ClockDomain, Const, Module, Signal
+from amaranth.hdl import ClockDomain, Const, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from gen.designs.design import Design
@@ -34,22 +34,16 @@ class Core(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=8)),
-                "m_axi_words": Out(AxiReadSignature(address_bits=33, data_bits=256)).array(
-                    params.engines
-                ),
-                "m_axis": Out(AxiStreamSignature(data_bits=512)),
-                "s_axis": In(AxiStreamSignature(data_bits=512)),
-                "irq": Out(1),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=8)),
+            m_axi_words=Out(AxiReadSignature(address_bits=33, data_bits=256)).array(params.engines),
+            m_axis=Out(AxiStreamSignature(data_bits=512)),
+            s_axis=In(AxiStreamSignature(data_bits=512)),
+            irq=Out(1),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.sync += self.irq.eq(~self.irq)
         connect(m, flipped(self.s_axis), flipped(self.m_axis))
-        return m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +58,10 @@ class Cage(Component):
 
     def __init__(self, params):
         axis = AxiStreamSignature(data_bits=512)
-        super().__init__(params, {"sent": In(axis), "taken": Out(axis)})
+        super().__init__(params, sent=In(axis), taken=Out(axis))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         connect(m, flipped(self.sent), flipped(self.taken))
-        return m
 
 
 CLOCKING = VendorIp(
@@ -110,18 +102,15 @@ class SampleBoard(Component):
         self.crossings = inside("reset", Synchroniser(SynchroniserParams()).crossings, {})
         super().__init__(
             params,
-            {
-                "clk_100mhz_0_p": In(1),
-                "clk_100mhz_0_n": In(1),
-                "pcie_reset_n": In(1),
-                "qsfp0_mgt_refclk_1_p": In(1),
-                "qsfp0_tx_p": Out(4),
-                "hbm_cattrip": Out(1),
-            },
+            clk_100mhz_0_p=In(1),
+            clk_100mhz_0_n=In(1),
+            pcie_reset_n=In(1),
+            qsfp0_mgt_refclk_1_p=In(1),
+            qsfp0_tx_p=Out(4),
+            hbm_cattrip=Out(1),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.domains.sync = sync = ClockDomain("sync")
         locked = Signal()
         m.submodules.clocking = CLOCKING.place(
@@ -141,7 +130,6 @@ class SampleBoard(Component):
         connect(m, cage.taken, core.s_axis)
         m.d.comb += self.hbm_cattrip.eq(locked & core.irq)
         m.d.comb += [reset.i.eq(~self.pcie_reset_n), sync.rst.eq(reset.o)]
-        return m
 
 
 DESIGN = Design(

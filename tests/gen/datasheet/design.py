@@ -1,6 +1,5 @@
 """Has a small design with a stream of every kind: a pair of units between a bus and a MAC."""
 
-from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -35,15 +34,13 @@ class Unit(Component):
         members = {"i": In(word), "o": Out(word), "step": In(8), "wide": Out(params.bits)}
         super().__init__(params, members)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         with m.If(self.o.ready | ~self.o.valid):
             m.d.sync += [
                 self.o.payload.eq((self.i.payload + self.step)[: self.params.bits]),
                 self.o.valid.eq(self.i.valid),
             ]
         m.d.comb += [self.i.ready.eq(self.o.ready | ~self.o.valid), self.wide.eq(self.o.payload)]
-        return m
 
 
 class Sum(Component):
@@ -53,16 +50,13 @@ class Sum(Component):
         word = stream.Signature(params.bits)
         super().__init__(
             params,
-            {
-                "i": In(word).array(params.units),
-                "provided": In(params.bits),
-                "memory": Out(Axi4Signature(address_bits=12, data_bits=64, id_bits=2)),
-                "axis": Out(AxiStreamSignature(data_bits=64)),
-            },
+            i=In(word).array(params.units),
+            provided=In(params.bits),
+            memory=Out(Axi4Signature(address_bits=12, data_bits=64, id_bits=2)),
+            axis=Out(AxiStreamSignature(data_bits=64)),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for i in self.i:
             m.d.comb += i.ready.eq(self.axis.tready)
             m.d.sync += self.axis.tdata.eq((self.axis.tdata + i.payload + self.provided)[:64])
@@ -70,7 +64,6 @@ class Sum(Component):
             self.memory.awaddr.eq(self.axis.tdata[:12]),
             self.memory.araddr.eq(self.provided[:12]),
         ]
-        return m
 
 
 class Demo(Component):
@@ -87,17 +80,14 @@ class Demo(Component):
         self.latencies = {"word to sum": 2}
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=3)),
-                "words": In(stream.Signature(params.bits)).array(params.units),
-                "m_axi": Out(Axi4Signature(address_bits=12, data_bits=64, id_bits=2)),
-                "m_axis": Out(AxiStreamSignature(data_bits=64)),
-                "irq": Out(1),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=3)),
+            words=In(stream.Signature(params.bits)).array(params.units),
+            m_axi=Out(Axi4Signature(address_bits=12, data_bits=64, id_bits=2)),
+            m_axis=Out(AxiStreamSignature(data_bits=64)),
+            irq=Out(1),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.registers = registers = RegisterBlock(MAP)
         m.submodules.sum = total = Sum(self.params)
         for k in range(self.params.units):
@@ -119,4 +109,3 @@ class Demo(Component):
             registers.status.sum_low.eq(total.axis.tdata[:8]),
             self.irq.eq(registers.control.step[1]),
         ]
-        return m

@@ -34,16 +34,15 @@ def test_parts_that_are_no_components_are_dissolved():
         """Has a unit in a part without a class of its own, whose name is also a signal's."""
 
         def __init__(self, params):
-            super().__init__(params, {"i": In(40), "o": Out(40), "unit": Out(1)})
+            super().__init__(params, i=In(40), o=Out(40), unit=Out(1))
 
-        def elaborate(self, platform):
-            m, inner = Module(), Module()
+        def build(self, m):
+            inner = Module()
             inner.submodules.unit = unit = Unit(self.params)
             m.submodules.part = inner
             m.submodules.unit = other = Unit(self.params)
             m.d.comb += [unit.i.payload.eq(self.i), other.i.payload.eq(unit.o.payload)]
             m.d.comb += [self.o.eq(other.o.payload), self.unit.eq(other.o.valid)]
-            return m
 
     netlist = read_netlist(emit(Nested(DemoParams())))
     assert set(netlist.blocks) == {"part.unit", "unit"}

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from amaranth.hdl import ClockSignal, Instance, Module, Signal
+from amaranth.hdl import ClockSignal, Instance, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect
 
@@ -35,12 +35,10 @@ class Producer(Component):
         ports = {"o": Out(stream.Signature(16)), "mode": Out(3), "heard": In(5), "status": In(2)}
         super().__init__(None, ports)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         count = Signal(16)
         m.d.sync += count.eq((count + self.heard + self.status)[:16])
         m.d.comb += [self.o.payload.eq(count), self.o.valid.eq(1), self.mode.eq(count[:3])]
-        return m
 
 
 class Consumer(Component):
@@ -48,12 +46,10 @@ class Consumer(Component):
         ports = {"i": In(stream.Signature(16)), "mode": In(3), "heard": Out(5)}
         super().__init__(None, ports)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.comb += self.i.ready.eq(1)
         with m.If(self.i.valid):
             m.d.sync += self.heard.eq((self.i.payload ^ self.mode)[:5])
-        return m
 
 
 class Group(Component):
@@ -63,8 +59,7 @@ class Group(Component):
         ports = {"i": In(stream.Signature(16)), "mode": In(3), "heard": Out(5)}
         super().__init__(None, ports)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.path = path = StreamPipeline(StreamPipelineParams(shape=16))
         m.submodules.consumer = consumer = Consumer()
         m.d.comb += [
@@ -75,7 +70,6 @@ class Group(Component):
             self.heard.eq(delayed(m, "heard", consumer.heard, 2)),
         ]
         connect(m, path.o, consumer.i)
-        return m
 
 
 class Board(Component):
@@ -84,8 +78,7 @@ class Board(Component):
     def __init__(self):
         super().__init__(None, {"led": Out(1)})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.producer = producer = Producer()
         m.submodules.near = near = Consumer()
         m.submodules.group = group = Group()
@@ -107,7 +100,6 @@ class Board(Component):
             frame.eq(delayed(m, "frame", producer.o.payload[:7], 4)),
             producer.status.eq(delayed(m, "status", status, 5)),
         ]
-        return m
 
 
 #: for each module, what it takes with all that is inside

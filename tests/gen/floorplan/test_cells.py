@@ -1,7 +1,7 @@
 """Tests which instances constraints name."""
 
 import pytest
-from amaranth.hdl import ClockSignal, Const, Module, Signal
+from amaranth.hdl import ClockSignal, Const, Signal
 from amaranth.lib.wiring import Out
 
 from gen.base.emission.emit import emit
@@ -39,10 +39,9 @@ class Port(Component):
     vendor_ips = (MAC,)
 
     def __init__(self, params):
-        super().__init__(params, {"status": Out(2)})
+        super().__init__(params, status=Out(2))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         status = Signal(2)
         m.submodules.mac = MAC.place(core_clk=ClockSignal(), frame=Const(0, 7), status=status)
         m.submodules.near = near = Consumer()
@@ -50,18 +49,15 @@ class Port(Component):
             m.submodules.level = level = Synchroniser(SynchroniserParams(shape=2))
             m.d.comb += [level.i.eq(status), near.mode.eq(level.o)]
         m.d.comb += self.status.eq(near.heard[:2])
-        return m
 
 
 class Ports(Component):
     def __init__(self, params):
-        super().__init__(params, {"status": Out(2)})
+        super().__init__(params, status=Out(2))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.port = port = Port(self.params)
         m.d.comb += self.status.eq(port.status)
-        return m
 
 
 def test_the_vendor_s_is_left_where_it_is():

@@ -1,7 +1,6 @@
 """Tests in which part the registers of a way between parts lie."""
 
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
@@ -35,10 +34,9 @@ class Chain(Component):
     """Has two consumers, and between them ``params`` ways of one wire."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(1), "o": Out(5)})
+        super().__init__(params, i=In(1), o=Out(5))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.near = near = Consumer()
         m.submodules.far = far = Consumer()
         wire = near.heard[0]
@@ -48,7 +46,6 @@ class Chain(Component):
             m.d.comb += path.i.eq(wire)
             wire = path.o
         m.d.comb += [far.i.valid.eq(wire), self.o.eq(far.heard)]
-        return m
 
 
 def held(*ways):

@@ -1,7 +1,6 @@
 """Tests which components are opened, and to which part each belongs."""
 
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import Out
 
 from gen.base.emission.emit import emit
@@ -15,13 +14,11 @@ class Nest(Component):
     """Has a group, ``params`` components deep."""
 
     def __init__(self, params):
-        super().__init__(params, {"heard": Out(5)})
+        super().__init__(params, heard=Out(5))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.inner = inner = Nest(self.params - 1) if self.params else Group()
         m.d.comb += self.heard.eq(inner.heard)
-        return m
 
 
 class NestParams(int):

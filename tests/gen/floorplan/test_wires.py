@@ -1,7 +1,7 @@
 """Follows a design's wires, one by one."""
 
 import pytest
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
@@ -35,10 +35,9 @@ class Clocked(Component):
     vendor_ips = (PLL,)
 
     def __init__(self, params):
-        super().__init__(params, {"o": Out(5)})
+        super().__init__(params, o=Out(5))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.domains.fast = ClockDomain(local=True)
         m.submodules.pll = PLL.place(out=Cat(ClockSignal("fast"), ResetSignal("fast")))
         if self.params == "instance":
@@ -46,7 +45,6 @@ class Clocked(Component):
             m.d.comb += self.o.eq(consumer.heard ^ ResetSignal("fast"))
         else:
             m.d.fast += self.o.eq(self.o + ClockSignal("fast"))
-        return m
 
 
 @pytest.mark.parametrize("params", ["instance", "register"])
@@ -60,10 +58,9 @@ class Resets(Component):
     """Has two consumers and a way between them, with a register that resets all of them."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(5), "o": Out(5)})
+        super().__init__(params, i=In(5), o=Out(5))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.domains.fast = ClockDomain(local=True)
         reset = Signal()
         m.d.sync += reset.eq(self.i[0])
@@ -82,7 +79,6 @@ class Resets(Component):
             second.i.valid.eq(path.o.valid),
             self.o.eq(second.heard),
         ]
-        return m
 
 
 def resets_to(name):
@@ -101,15 +97,13 @@ class Caught(Component):
     """Has a reset that a synchroniser on another die makes of a register's."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(1), "o": Out(1)})
+        super().__init__(params, i=In(1), o=Out(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         cause = Signal()
         m.submodules.far = far = ResetSynchroniser(ResetSynchroniserParams())
         m.d.sync += cause.eq(self.i)
         m.d.comb += [far.i.eq(cause), self.o.eq(far.reset)]
-        return m
 
 
 def test_what_is_not_timed_joins_nothing():

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
@@ -29,10 +29,9 @@ class Chain(Component):
     """Multiplies by xor and addition, again and again, in one cycle."""
 
     def __init__(self, params):
-        super().__init__(params, {"first": In(params.bits), "last": Out(params.bits)})
+        super().__init__(params, first=In(params.bits), last=Out(params.bits))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         value = self.first
         for k in range(self.params.length):
             step = Signal(self.params.bits, name=f"step_{k}")
@@ -40,7 +39,6 @@ class Chain(Component):
             m.d.comb += step.eq(total[: self.params.bits])
             value = step
         m.d.comb += self.last.eq(value)
-        return m
 
 
 class TwoClocks(Component):
@@ -54,8 +52,7 @@ class TwoClocks(Component):
             params, {f"{n}_{k}": (In, Out)[k](bits) for n in self.domains for k in (0, 1)}
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.chain = chain = Chain(self.params)
         stored, slow = Signal(self.params.bits), Signal(self.params.bits)
         m.d.fast += stored.eq(self.fast_0)
@@ -63,7 +60,6 @@ class TwoClocks(Component):
         end = Signal(self.params.bits)
         m.d.slow += end.eq(chain.last)
         m.d.comb += [chain.first.eq(slow), self.fast_1.eq(stored), self.slow_1.eq(end)]
-        return m
 
 
 def routed(component):

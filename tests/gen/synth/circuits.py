@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Signal
 from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
@@ -25,32 +25,26 @@ class Sum(Component):
     """Adds two registered numbers, and registers the sum."""
 
     def __init__(self, params):
-        super().__init__(
-            params, {"a": In(params.bits), "b": In(params.bits), "total": Out(params.bits + 1)}
-        )
+        super().__init__(params, a=In(params.bits), b=In(params.bits), total=Out(params.bits + 1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         a, b = (Signal(self.params.bits, name=name) for name in ("first", "second"))
         m.d.sync += [a.eq(self.a), b.eq(self.b), self.total.eq(a + b)]
-        return m
 
 
 class Delay(Component):
     """Has eight stages without a reset."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(params.bits), "o": Out(params.bits)})
+        super().__init__(params, i=In(params.bits), o=Out(params.bits))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         value = self.i
         for index in range(8):
             stage = Signal(self.params.bits, name=f"stage_{index}", reset_less=True)
             m.d.sync += stage.eq(value)
             value = stage
         m.d.comb += self.o.eq(value)
-        return m
 
 
 class Table(Component):
@@ -59,11 +53,14 @@ class Table(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {"at": In(5), "o": Out(params.bits), "write": In(1), "to": In(5), "i": In(params.bits)},
+            at=In(5),
+            o=Out(params.bits),
+            write=In(1),
+            to=In(5),
+            i=In(params.bits),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         attributes = {"ram_style": "distributed"}
         m.submodules.words = words = memory.Memory(
             shape=self.params.bits, depth=32, init=[], attrs=attributes
@@ -71,34 +68,27 @@ class Table(Component):
         write, read = words.write_port(), words.read_port(domain="comb")
         m.d.comb += [write.addr.eq(self.to), write.data.eq(self.i), write.en.eq(self.write)]
         m.d.comb += [read.addr.eq(self.at), self.o.eq(read.data)]
-        return m
 
 
 class Parity(Component):
     """Computes that of 6 bits: one LUT from its inputs to its output, no register."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(params.bits), "o": Out(1)})
+        super().__init__(params, i=In(params.bits), o=Out(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.comb += self.o.eq(self.i.xor())
-        return m
 
 
 class Product(Component):
     """Multiplies two registered numbers, and registers the product."""
 
     def __init__(self, params):
-        super().__init__(
-            params, {"a": In(params.bits), "b": In(params.bits), "o": Out(2 * params.bits)}
-        )
+        super().__init__(params, a=In(params.bits), b=In(params.bits), o=Out(2 * params.bits))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         a, b = Signal(self.params.bits), Signal(self.params.bits)
         m.d.sync += [a.eq(self.a), b.eq(self.b), self.o.eq(a * b)]
-        return m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +104,9 @@ class Circuits(Component):
     """Has all of them, and two parities in a row between a register and another."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(72), "at": In(12), "o": Out(168), "parity": Out(1)})
+        super().__init__(params, i=In(72), at=In(12), o=Out(168), parity=Out(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.sum = total = Sum(Bits(bits=16))
         m.submodules.delay = delay = Delay(Bits(bits=4))
         m.submodules.table = table = Table(Bits(bits=14))
@@ -145,7 +134,6 @@ class Circuits(Component):
         m.d.comb += [item.i.eq(held), other.i.eq(item.o)]
         read = (ultra.read_data, block.read_data, table.o, product.o, total.total, delay.o)
         m.d.comb += self.o.eq(Cat(*read))
-        return m
 
 
 CIRCUITS = Design(

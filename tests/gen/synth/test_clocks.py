@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from amaranth.hdl import DomainRenamer, Module
+from amaranth.hdl import DomainRenamer
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
@@ -159,16 +159,15 @@ class Two(Component):
     domains = ("sync", "hbm")
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(16), "o": Out(18)})
+        super().__init__(params, i=In(16), o=Out(18))
 
-    def elaborate(self, platform):
-        m, top = Module(), cast(Any, self)
+    def build(self, m):
+        top = cast(Any, self)
         for domain, at in (("sync", 0), ("hbm", 9)):
             part = cast(Any, Sum(Bits(bits=8)))
             m.submodules[domain] = DomainRenamer(domain)(part)
             m.d.comb += [part.a.eq(top.i[:8]), part.b.eq(top.i[8:])]
             m.d.comb += top.o[at : at + 9].eq(part.total)
-        return m
 
 
 def test_a_module_counts_for_each_clock_that_its_instances_have():

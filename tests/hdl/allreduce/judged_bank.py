@@ -1,6 +1,5 @@
 """Has a bank whose beats bring what is known of their packet only later."""
 
-from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, connect, flipped
 
@@ -24,8 +23,7 @@ class JudgedBank(Component):
         ports = {n: m for n, m in bank.signature.members.items() if n not in LATE}
         super().__init__(params, ports | {"i": In(stream.Signature(beat))})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.bank = bank = self.bank
         beat, taken = self.i.payload, bank.i.payload.shape().members
         m.d.comb += forward(self.i, bank.i, **{name: beat[name] for name in taken})
@@ -35,4 +33,3 @@ class JudgedBank(Component):
             connect(m, getattr(bank, name), flipped(getattr(self, name)))
         for name in ("clamped", "verdict", "sender"):
             m.d.comb += getattr(self, name).eq(getattr(bank, name))
-        return m

@@ -32,16 +32,13 @@ class ArbiterProof(Component):
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
-            {
-                "mark": In(1),
-                "i": In(stream.Signature(params.width)).array(count),
-                "o_ready": In(1),
-                **{name: In(shape) for name, (shape, _) in hidden.items()},
-            },
+            mark=In(1),
+            i=In(stream.Signature(params.width)).array(count),
+            o_ready=In(1),
+            **{name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = granted(StreamArbiter(params))
         taken = Signal(params.count)
@@ -66,7 +63,6 @@ class ArbiterProof(Component):
         check(m, "spare_behind_front", self.spare_free | dut.o.valid)
         inside = self.packets(m, dut, behind, taken, beat)
         self.turns(m, taken, inside)
-        return m
 
     def packets(self, m: Module, dut: StreamArbiter, behind, taken, beat) -> Value:
         """Claim that a packet goes on with its own beats; return whether one has begun, at the

@@ -82,17 +82,14 @@ class FifoProof(Component):
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
-            {
-                "mark": In(1),
-                "i_valid": In(1),
-                "beat": In(params.width),
-                "o_ready": In(1),
-                **{name: In(shape) for name, (shape, _) in hidden.items()},
-            },
+            mark=In(1),
+            i_valid=In(1),
+            beat=In(params.width),
+            o_ready=In(1),
+            **{name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = Fifo(params)
         m.d.comb += [
@@ -129,7 +126,6 @@ class FifoProof(Component):
         with m.Else():
             m.d.sync += silent.eq(0)
         self.examples(m, dut)
-        return m
 
     def examples(self, m: Module, dut: Fifo) -> None:
         """Ask for a full queue, one empty later, one wrapped, and a beat in and out of a near-full

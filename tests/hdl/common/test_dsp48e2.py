@@ -101,17 +101,14 @@ class Slice(Component):
     def __init__(self, params) -> None:
         super().__init__(
             params,
-            {
-                **{name: In(1) for name in ("gate_ab", "gate_c", "negate", "first")},
-                "ab": In(DSP_BITS),
-                "c": In(DSP_BITS),
-                "above": In(DSP_BITS),
-                "total": Out(DSP_BITS),
-            },
+            **{name: In(1) for name in ("gate_ab", "gate_c", "negate", "first")},
+            ab=In(DSP_BITS),
+            c=In(DSP_BITS),
+            above=In(DSP_BITS),
+            total=Out(DSP_BITS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         cascaded, accumulates = self.params
         below = Signal(DSP_BITS)
         m.submodules.slice = gated_adder(
@@ -126,7 +123,6 @@ class Slice(Component):
             if accumulates
             else None,
         )
-        return m
 
 
 @pytest.mark.parametrize("cascaded", [False, True])

@@ -23,8 +23,7 @@ class Blocks(Component):
     def __init__(self, params: StreamRegisterParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         first, second, third = (StreamRegister(self.params) for _ in range(3))
         m.submodules.first = first
         add_block(m, "second", second)
@@ -33,7 +32,6 @@ class Blocks(Component):
         connect(m, first.o, second.i)
         connect(m, second.o, third.i)
         connect(m, third.o, flipped(self.o))
-        return m
 
 
 def test_blocks():

@@ -3,7 +3,6 @@
 import random
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -24,8 +23,7 @@ class AheadBuffer(Component):
             | {"word": In(params.width), "o_payload": Out(params.width), "used": Out(8)},
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.buffer = buffer = PacketBuffer(self.params)
         ready = self.o_ready | ~buffer.o.payload[-1]
         m.d.comb += [
@@ -37,7 +35,6 @@ class AheadBuffer(Component):
             self.o_payload.eq(buffer.o.payload),
             self.o_taken.eq(buffer.o.valid & ready),
         ]
-        return m
 
 
 def test_read_ahead():

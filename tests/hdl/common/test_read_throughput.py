@@ -3,7 +3,6 @@
 import cocotb
 import numpy as np
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -43,23 +42,19 @@ class ReadPath(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "plan": In(stream.Signature(params.reader.plan)),
-                "o": Out(stream.Signature(params.reader.data_bits)),
-                "settings": In(params.memory.settings),
-                "missing": Out(32),
-            },
+            plan=In(stream.Signature(params.reader.plan)),
+            o=Out(stream.Signature(params.reader.data_bits)),
+            settings=In(params.memory.settings),
+            missing=Out(32),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.reader = reader = ReadMaster(self.params.reader)
         m.submodules.memory = memory = AxiRam(self.params.memory)
         connect(m, flipped(self.plan), reader.plan)
         connect(m, reader.o, flipped(self.o))
         connect(m, reader.axi, memory.axi)
         m.d.comb += [memory.settings.eq(self.settings), self.missing.eq(memory.missing)]
-        return m
 
 
 @pytest.mark.parametrize("prefetch", [128, 256])

@@ -2,7 +2,6 @@ import random
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
 from cocotb.triggers import RisingEdge
 
 from hdl.common.arithmetic import index_of
@@ -19,11 +18,9 @@ class Picked(Component):
     def __init__(self, params):
         super().__init__(params, dict(RoundRobin(params).signature.members))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         picked = pick_in_turn(m, self.requesting, self.take)
         m.d.comb += [self.grant.eq(picked), self.index.eq(index_of(picked))]
-        return m
 
 
 @pytest.mark.parametrize("count", [2, 5, 32])

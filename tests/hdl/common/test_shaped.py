@@ -1,7 +1,7 @@
 """Tests parts that take a shape: their ports have it, and their hardware has only its bits."""
 
 import pytest
-from amaranth.hdl import Module, Shape, signed
+from amaranth.hdl import Shape, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -51,12 +51,10 @@ class Pair(Component):
     def __init__(self, shapes):
         super().__init__(shapes, {"i": In(1), "o": Out(1)})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for name, shape in zip("ab", self.params, strict=True):
             m.submodules[name] = StreamRegister(StreamRegisterParams(shape=shape))
         m.d.comb += [m.submodules.a.i.valid.eq(self.i), self.o.eq(m.submodules.a.o.valid)]
-        return m
 
 
 @of_parts

@@ -31,17 +31,14 @@ class EndProof(Component):
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
-            {
-                "provided": In(params.of_tag),
-                "valid": In(1),
-                "step": In(params.step),
-                "open": In(params.tags),
-                **{name: In(shape) for name, (shape, _) in hidden.items()},
-            },
+            provided=In(params.of_tag),
+            valid=In(1),
+            step=In(params.step),
+            open=In(params.tags),
+            **{name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, tags = self.params, self.params.tags
         m.submodules.judge = judge = granted(CompletionJudge(params))
         m.submodules.placer = placer = CompletionPlacer(params)
@@ -64,7 +61,6 @@ class EndProof(Component):
         reach(m, "two_end", placer.ends[0].valid & placer.ends[1].valid)
         reach(m, "provided_again", (provided & self.were(m, ends[0] | ends[1])).any())
         self.support(m, judge, placer, owed, ends)
-        return m
 
     def were(self, m: Module, now: Value) -> Signal:
         """Return the tags whose bit of ``now`` has been 1 in an earlier cycle."""

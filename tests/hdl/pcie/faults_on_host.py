@@ -90,17 +90,14 @@ class FaultsOnHost(Component):
     def __init__(self, params: FaultsOnHostParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "ends": In(1),
-                "done": Out(1),
-                "longest": Out(16),
-                "counters": Out(COUNTERS),
-            },
+            settings=In(params.settings),
+            ends=In(1),
+            done=Out(1),
+            longest=Out(16),
+            counters=Out(COUNTERS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.card = card = RequesterOnHost(self.params.on_host)
         now, tick = Signal(32), Signal(16)
         chance = random_bits(m, self.settings.seed | (1 << 40), bits=64)
@@ -124,7 +121,6 @@ class FaultsOnHost(Component):
         m.d.comb += self.done.eq(calm == CALM)
         m.d.sync += calm.eq(Mux(busy, 0, Mux(self.done, calm, calm + 1)))
         self.log(m, card, now)
-        return m
 
     def read(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
         """Ask for random reads; return whether more of them will come."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import Out, connect, flipped
 from cocotb.triggers import ClockCycles, Lock
 from cocotbext.axi import AxiLiteBus, AxiLiteRam
@@ -39,16 +38,13 @@ class Parts(Component):
         answers = Completer(COMPLETER).signature.members
         super().__init__(
             params,
-            {
-                **Requester(params).signature.members,
-                **{name: answers[name] for name in ("cq", "cc", "axil")},
-                "answered": Out(completer.EVENTS),
-                "interrupts": Out(InterruptSender(INTERRUPTS).signature),
-            },
+            **Requester(params).signature.members,
+            **{name: answers[name] for name in ("cq", "cc", "axil")},
+            answered=Out(completer.EVENTS),
+            interrupts=Out(InterruptSender(INTERRUPTS).signature),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.requester = requester = Requester(self.params)
         m.submodules.completer = completer = Completer(COMPLETER)
         m.submodules.interrupts = interrupts = InterruptSender(INTERRUPTS)
@@ -66,7 +62,6 @@ class Parts(Component):
         connect(m, completer.axil, flipped(self.axil))
         connect(m, interrupts, flipped(self.interrupts))
         m.d.comb += [completer.tick.eq(self.tick), self.answered.eq(completer.events)]
-        return m
 
 
 OUT = ("beats", "rq")

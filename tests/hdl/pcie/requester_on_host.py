@@ -2,7 +2,6 @@
 
 from dataclasses import field
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.component import Component
@@ -53,17 +52,14 @@ class RequesterOnHost(Component):
         host = PcieHost(params.host).signature.members
         super().__init__(
             params,
-            {
-                **{name: members[name] for name in PORTS},
-                **{name: host[name] for name in HOST},
-                **{name: FunctionReset().signature.members[name] for name in RESET},
-                "stop": In(1),
-                "index": In(8),
-            },
+            **{name: members[name] for name in PORTS},
+            **{name: host[name] for name in HOST},
+            **{name: FunctionReset().signature.members[name] for name in RESET},
+            stop=In(1),
+            index=In(8),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.requester = requester = Requester(self.params.requester)
         m.submodules.host = host = PcieHost(self.params.host)
         connect(m, requester.rq, host.rq)
@@ -99,7 +95,6 @@ class RequesterOnHost(Component):
             self.traffic.eq(host.traffic),
             self.counts.eq(host.counts),
         ]
-        return m
 
 
 class Card(Bench):

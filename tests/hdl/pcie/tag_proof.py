@@ -35,21 +35,18 @@ class TagProof(Component):
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
-            {
-                "requested": In(1),
-                "hold": In(1),
-                "rq_ready": In(1),
-                "next": In(params.of_tag),
-                "left": In(params.of_tag),
-                "tick": In(1),
-                "ends": In(params.ends),
-                "failed": In(params.of_tag),
-                **{name: In(shape) for name, (shape, _) in hidden.items()},
-            },
+            requested=In(1),
+            hold=In(1),
+            rq_ready=In(1),
+            next=In(params.of_tag),
+            left=In(params.of_tag),
+            tick=In(1),
+            ends=In(params.ends),
+            failed=In(params.of_tag),
+            **{name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, tags = self.params, self.params.tags
         m.submodules.sender = sender = granted(ReadSender(params))
         m.submodules.table = table = granted(TagTable(params))
@@ -114,7 +111,6 @@ class TagProof(Component):
         check(m, "free_if_not_taken", ((free | freed) & table.taken) == 0)
         reach(m, "all_owed", owed.all())
         reach(m, "provided_again_behind_a_rest", self.again(m, late, provided))
-        return m
 
     def again(self, m: Module, late: Value, provided: Value) -> Value:
         """Whether a tag is given out that has rested."""

@@ -29,22 +29,19 @@ class OutputRoomProof(Component):
         bits = bits_for(params.beats)
         super().__init__(
             params,
-            {
-                "packet": In(1),
-                "item": In(params.item_claim),
-                "provided": In(bits_for(params.packet)),
-                "left": In(1),
-                "seen": In(bits),
-                "under_way": In(signed(bits + 1)),
-                "give": In(params.give),
-                "went": In(1),
-                "came": In(SETTLING - 1),
-                "took": In(params.item_claim["beats"].shape),
-            },
+            packet=In(1),
+            item=In(params.item_claim),
+            provided=In(bits_for(params.packet)),
+            left=In(1),
+            seen=In(bits),
+            under_way=In(signed(bits + 1)),
+            give=In(params.give),
+            went=In(1),
+            came=In(SETTLING - 1),
+            took=In(params.item_claim["beats"].shape),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, item = self.params, self.item
         m.submodules.dut = dut = granted(OutputRoom(params))
         free = Signal(signed(bits_for(params.beats) + 2), init=params.beats)
@@ -72,4 +69,3 @@ class OutputRoomProof(Component):
         reach(m, "closed", ~dut.open & ~dut.open_items & (free == params.packet))
         reach(m, "items_stop", ~other & ~dut.open_items & settled & (free < params.items_from))
         reach(m, "open_again", other & dut.open_items & (free == params.beats))
-        return m

@@ -5,7 +5,6 @@ from collections import Counter
 from itertools import pairwise
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -44,23 +43,20 @@ class LinkedPort(Component):
     def __init__(self, params=None):
         super().__init__(
             params,
-            {
-                "i": In(FRAMES.axis),
-                "settings": In(LINK.settings),
-                "address": In(48),
-                "packets": Out(stream.Signature(WORD)),
-                "judged": Out(1),
-                "quality": Out(Quality),
-                "lost": Out(1),
-                "used": Out(len(PacketPort(PARAMS).used)),
-                "wire_tvalid": Out(1),
-                **{f"wire_{n}": Out(len(getattr(FRAMES.axis.create(), n))) for n in BEAT},
-                **{name: Out(32) for name in COUNTERS},
-            },
+            i=In(FRAMES.axis),
+            settings=In(LINK.settings),
+            address=In(48),
+            packets=Out(stream.Signature(WORD)),
+            judged=Out(1),
+            quality=Out(Quality),
+            lost=Out(1),
+            used=Out(len(PacketPort(PARAMS).used)),
+            wire_tvalid=Out(1),
+            **{f"wire_{n}": Out(len(getattr(FRAMES.axis.create(), n))) for n in BEAT},
+            **{name: Out(32) for name in COUNTERS},
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.link = link = Link(LINK)
         m.submodules.port = port = PacketPort(PARAMS)
         connect(m, flipped(self.i), link.i)
@@ -72,7 +68,6 @@ class LinkedPort(Component):
         m.d.comb += [getattr(self, name).eq(getattr(link, name)) for name in COUNTERS]
         for name in (*BEAT, "tvalid"):
             m.d.comb += getattr(self, f"wire_{name}").eq(getattr(link.o, name))
-        return m
 
 
 def test_packet_port():

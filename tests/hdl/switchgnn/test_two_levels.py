@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import cocotb
 import numpy as np
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
 from scipy.sparse import csr_array
 
@@ -59,15 +58,13 @@ class TwoLevels(Component):
             members |= {f"{name}_{port}": inner[port] for port in inner}
         super().__init__(params, members)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for name, params in self.params.switches.items():
             m.submodules[name] = switch = GnnSwitch(params)
             connect(m, flipped(getattr(self, f"{name}_s_axil")), switch.s_axil)
             for k in range(params.ports):
                 connect(m, flipped(getattr(self, f"{name}_s_axis")[k]), switch.s_axis[k])
                 connect(m, switch.m_axis[k], flipped(getattr(self, f"{name}_m_axis")[k]))
-        return m
 
 
 def network(spines):

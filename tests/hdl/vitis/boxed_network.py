@@ -1,6 +1,6 @@
 """Connects workers to a P4SGD switch that is a plugin in OpenNIC's box."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
@@ -28,16 +28,13 @@ class BoxedNetwork(Component):
     def __init__(self, params: NetworkParams) -> None:
         super().__init__(
             params,
-            {
-                "from_workers": In(AXIS).array(params.workers),
-                "to_workers": Out(AXIS).array(params.workers),
-                "s_axil": In(params.axil),
-                "link": In(params.link.settings),
-            },
+            from_workers=In(AXIS).array(params.workers),
+            to_workers=Out(AXIS).array(params.workers),
+            s_axil=In(params.axil),
+            link=In(params.link.settings),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.domains += (axil := ClockDomain("axil", local=True))
         m.d.comb += [axil.clk.eq(ClockSignal()), axil.rst.eq(ResetSignal())]
         m.submodules.plugin = plugin = P4sgdPlugin(self.params.switch)
@@ -60,7 +57,6 @@ class BoxedNetwork(Component):
                 sent.tready.eq(down.i.tready),
                 plugin.m_axis_c2h[k].tready.eq(1),
             ]
-        return m
 
     def receive(self, m, k, up, plugin):
         """Store what a worker sends, and pass it to the plugin with its size."""

@@ -5,7 +5,6 @@ The switch stands alone, or is a plugin in OpenNIC's box.
 
 from dataclasses import field
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.component import Component
@@ -48,8 +47,7 @@ class KernelCluster(Component):
         }
         super().__init__(params, ports | network)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         kind = BoxedNetwork if self.params.boxed else Network
         m.submodules.network = network = kind(self.params.cluster.network)
         connect(m, flipped(self.s_axil_switch), network.s_axil)
@@ -59,4 +57,3 @@ class KernelCluster(Component):
             connect(m, kernel.m_axis, network.from_workers[k])
             connect(m, network.to_workers[k], kernel.s_axis)
             lead_out(m, self.outer, kernel, self, f"kernel_{k}_")
-        return m

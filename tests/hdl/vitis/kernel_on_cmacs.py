@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Module, ResetSignal, Signal
+from amaranth.hdl import ClockSignal, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
@@ -37,18 +37,15 @@ class KernelOnCmacs(Component):
         self.outer = {name: member for name, member in members.items() if name not in INNER}
         super().__init__(
             params,
-            {
-                **self.outer,
-                "s_axil": members["s_axi_control"],
-                **{f"m_{s}": Out(AXIS).array(*self.inner.macs) for s in self.inner.streams},
-                **{f"s_{s}": In(AXIS).array(*self.inner.macs) for s in self.inner.streams},
-                **({"lost": Out(1)} if self.inner.streams else {}),
-                **({"irq": Out(1)} if self.inner.kernel.requests else {}),
-            },
+            **self.outer,
+            s_axil=members["s_axi_control"],
+            **{f"m_{s}": Out(AXIS).array(*self.inner.macs) for s in self.inner.streams},
+            **{f"s_{s}": In(AXIS).array(*self.inner.macs) for s in self.inner.streams},
+            **({"lost": Out(1)} if self.inner.streams else {}),
+            **({"irq": Out(1)} if self.inner.kernel.requests else {}),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.inner = inner = self.inner
         running = Signal(reset_less=True)
         m.d.sync += running.eq(~ResetSignal())
@@ -68,7 +65,6 @@ class KernelOnCmacs(Component):
             with m.If(cmac.lost.any()):
                 m.d.comb += self.lost.eq(1)
         lead_out(m, self.outer, inner, self)
-        return m
 
     def add_link(self, m, k, cmac, sent, come):
         """Connect a cmac's link to streams of one class, or of several."""

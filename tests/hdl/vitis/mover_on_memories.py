@@ -1,6 +1,5 @@
 """Puts a mover between two memories that also a processor reads and writes."""
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
@@ -31,8 +30,7 @@ class MoverOnMemories(Component):
             ports |= {f"{side}_{name}": Out(1) for name in VALID}
         super().__init__(params, ports | {name: Out(bits) for name, bits in STATUS.items()})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.mover = mover = MemoryMover(self.params)
         m.d.comb += [
             *(getattr(mover, name).eq(getattr(self, name)) for name in ("load", "store", "tick")),
@@ -50,4 +48,3 @@ class MoverOnMemories(Component):
                 getattr(self, f"{side}_accessed").eq(ram.accessed),
                 *(getattr(self, f"{side}_{n}").eq(getattr(bus, n)) for n in VALID),
             ]
-        return m

@@ -27,10 +27,9 @@ class Talker(Component):
     """Tells both neighbours its number and the cycle; ``heard`` mixes all that they tell."""
 
     def __init__(self, params: TalkerParams) -> None:
-        super().__init__(params, {"number": In(8), "heard": Out(32)})
+        super().__init__(params, number=In(8), heard=Out(32))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         now, heard = Signal(16), self.heard
         m.d.sync += now.eq(now + 1)
         for channel in range(2):
@@ -39,7 +38,6 @@ class Talker(Component):
             sent = (now[:3], Cat(now, self.number), now[channel])
             add_exchange(inner, Const(channel, 8), sent, (flags, said))
             m.d.sync += heard.eq(heard.rotate_left(3) ^ Cat(said, flags))
-        return m
 
 
 @cocotb.test()

@@ -22,7 +22,7 @@ EVENTS = data.StructLayout({"drops": len(Drop), "packet": 1})
 
 class Unit(Component):
     def __init__(self, params=None):
-        super().__init__(params, {"events": Out(EVENTS), "take": In(1), "release": In(2).array(2)})
+        super().__init__(params, events=Out(EVENTS), take=In(1), release=In(2).array(2))
 
 
 def test_a_group_is_sampled_when_it_means_something():

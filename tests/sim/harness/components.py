@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from amaranth.hdl import Module, signed
+from amaranth.hdl import signed
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -21,16 +21,13 @@ class Join(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "a": In(stream.Signature(params.bits)),
-                "go": In(stream.Signature(0)),
-                "o": Out(stream.Signature(params.bits)),
-                "edges": Out(16),
-            },
+            a=In(stream.Signature(params.bits)),
+            go=In(stream.Signature(0)),
+            o=Out(stream.Signature(params.bits)),
+            edges=Out(16),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         moves = self.o.valid & self.o.ready
         m.d.comb += [
             self.o.valid.eq(self.a.valid & self.go.valid),
@@ -39,7 +36,6 @@ class Join(Component):
             self.go.ready.eq(moves),
         ]
         m.d.sync += self.edges.eq(self.edges + 1)
-        return m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,21 +56,18 @@ class StreamRegister(Component):
 
     def __init__(self, params):
         member = stream.Signature(params.beat)
-        super().__init__(params, {"i": In(member), "o": Out(member)})
+        super().__init__(params, i=In(member), o=Out(member))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
         with m.If(self.i.ready):
             m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
-        return m
 
 
 class StreamChain(StreamRegister):
     """Three registers in a row."""
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         registers = [StreamRegister(self.params) for _ in range(3)]
         for index, (before, after) in enumerate(pairwise([None, *registers, None])):
             if after is not None:
@@ -86,4 +79,3 @@ class StreamChain(StreamRegister):
                 far.valid.eq(near.valid),
                 near.ready.eq(far.ready),
             ]
-        return m

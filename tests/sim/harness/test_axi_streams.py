@@ -4,7 +4,6 @@ import random
 from dataclasses import dataclass
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, Signature
 from cocotb.triggers import RisingEdge
 
@@ -43,8 +42,7 @@ class Add(Component):
             },
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for name, domain in (("free", m.d.sync), ("held", m.d.comb)):
             i, o = (getattr(self, f"{path}_{name}") for path in "io")
             domain += [
@@ -53,7 +51,6 @@ class Add(Component):
                 o.tlast.eq(i.tlast),
             ]
         m.d.comb += self.i_held.tready.eq(self.o_held.tready)
-        return m
 
 
 def test_axi_streams():

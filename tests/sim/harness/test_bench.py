@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import cocotb
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -34,8 +34,7 @@ class Lanes(Component):
         ports |= {"axis": In(AxiStreamSignature(data_bits=64)), "count": Out(8)}
         super().__init__(params, ports | ({"news": Out(byte)} if params.news else {}))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         open_ = Signal(init=not self.params.news)
         if self.params.news:
             m.d.comb += self.news.valid.eq(~open_)
@@ -49,7 +48,6 @@ class Lanes(Component):
         m.d.comb += [self.axis.tready.eq(open_), self.busy.eq(self.i[1].valid)]
         moved = [i.valid & i.ready for i in self.i] + [self.axis.tvalid & open_]
         m.d.sync += self.count.eq((self.count + sum(moved))[:8])
-        return m
 
 
 test_bench = simulated(Lanes, [LanesParams(news=news) for news in (False, True)], __name__)

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import cocotb
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import ClockCycles
 
@@ -27,14 +27,12 @@ class Count(Component):
     """Counts steps."""
 
     def __init__(self, params):
-        super().__init__(params, {"step": In(1), "nothing": In(0), "steps": Out(16)})
+        super().__init__(params, step=In(1), nothing=In(0), steps=Out(16))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         steps = Signal(16, reset_less=not self.params.forgets)
         m.d.sync += steps.eq(steps + self.step)
         m.d.comb += self.steps.eq(steps)
-        return m
 
 
 @cocotb.test()

@@ -5,7 +5,6 @@ import sys
 from dataclasses import dataclass
 
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 import gen.base.emission.emit
@@ -30,14 +29,12 @@ class Pair(Component):
     """Two FIFOs that do nothing."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(8), "o": Out(8)})
+        super().__init__(params, i=In(8), o=Out(8))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for depth in (3, 5):
             m.submodules[f"part_{depth}"] = Fifo(FifoParams(shape=8, depth=depth))
         m.d.comb += self.o.eq(self.i)
-        return m
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +51,13 @@ class Twins(Component):
     """Two components of one name and different parameters."""
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(8), "o": Out(8)})
+        super().__init__(params, i=In(8), o=Out(8))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for width in (1, 2):
             emission_of(Named(NamedParams(width=width)))
             m.submodules[f"part_{width}"] = Named(NamedParams(width=width))
         m.d.comb += self.o.eq(self.i)
-        return m
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
 from cocotb.triggers import RisingEdge
 
 from gen.base.emission.emit import emit, module_name
@@ -44,11 +43,9 @@ class LeakyParams(RegisterParams):
 
 
 class LeakyRegister(StreamRegister):
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.comb += self.i.ready.eq(1)
         m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
-        return m
 
 
 class Queue(StreamRegister):
@@ -56,8 +53,7 @@ class Queue(StreamRegister):
 
     fifo = FifoParams(shape=63, depth=1 << 16)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.fifo = fifo = Fifo(self.fifo)
         m.d.comb += [
             fifo.i.payload.eq(self.i.payload),
@@ -67,7 +63,6 @@ class Queue(StreamRegister):
             self.o.valid.eq(fifo.o.valid),
             fifo.o.ready.eq(self.o.ready),
         ]
-        return m
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

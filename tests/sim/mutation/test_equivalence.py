@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import looked_up
@@ -51,12 +50,10 @@ class Table(Component):
     """Has one bit set for seven of eight places."""
 
     def __init__(self, params):
-        super().__init__(params, {"place": In(3), "result": Out(1)})
+        super().__init__(params, place=In(3), result=Out(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.comb += self.result.eq(looked_up(lambda place: place != 5, self.place))
-        return m
 
 
 @pytest.mark.parametrize(

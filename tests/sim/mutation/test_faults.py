@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Signal
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import Emission, EmittedModule
@@ -26,34 +26,29 @@ class Part(Component):
         ports = {"clear": In(1), "a": In(4), "b": In(4), "x": Out(4), "y": Out(4)}
         super().__init__(params, ports)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.d.sync += [self.x.eq(self.a & self.b), self.y.eq(self.a)]
-        return m
 
 
 class Example(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "resp": In(2),
-                "bits": In(5),
-                "step": In(1),
-                "item": In(4),
-                "other": In(4),
-                "failed": Out(1),
-                "any": Out(1),
-                "all": Out(1),
-                "count": Out(12),
-                "late": Out(1),
-                "x": Out(4),
-                "y": Out(4),
-            },
+            resp=In(2),
+            bits=In(5),
+            step=In(1),
+            item=In(4),
+            other=In(4),
+            failed=Out(1),
+            any=Out(1),
+            all=Out(1),
+            count=Out(12),
+            late=Out(1),
+            x=Out(4),
+            y=Out(4),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.part = part = Part(self.params)
         m.d.comb += [
             part.a.eq(self.item),
@@ -69,7 +64,6 @@ class Example(Component):
         m.d.comb += self.count.eq(count)
         with m.If(self.step):
             m.d.sync += count.eq(count + 1)
-        return m
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +104,11 @@ class Placed(Component):
     )
 
     def __init__(self, params):
-        super().__init__(params, {"i": In(4), "x": Out(4), "y": Out(4)})
+        super().__init__(params, i=In(4), x=Out(4), y=Out(4))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         (ip,) = self.vendor_ips
         m.submodules.ip = ip.place(a=self.i, b=Const(5, 4), x=self.x, y=self.y)
-        return m
 
 
 def test_inputs_of_a_vendor_s_part_are_known():

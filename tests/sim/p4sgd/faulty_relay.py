@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
@@ -31,16 +31,13 @@ class Relay(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(BEAT)),
-                "o": Out(stream.Signature(BEAT)),
-                "fault": In(3),
-                "total": Out(16),
-            },
+            i=In(stream.Signature(BEAT)),
+            o=Out(stream.Signature(BEAT)),
+            fault=In(3),
+            total=Out(16),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         count, waited = Signal(8), Signal()
         now = count == WRONG
         lost = now & (self.fault == LOSES)
@@ -58,7 +55,6 @@ class Relay(Component):
             m.d.sync += count.eq(count + 1)
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += self.total.eq(self.total + 0x100 + self.o.payload.data)
-        return m
 
 
 BEATS = [{"tag": k, "data": 3 * k + 1} for k in range(12)]

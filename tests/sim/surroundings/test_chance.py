@@ -1,5 +1,4 @@
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
@@ -13,14 +12,12 @@ class Chances(Component):
     """Has one of each width."""
 
     def __init__(self, params=None):
-        super().__init__(params, {"seed": In(32), "narrow": Out(32), "wide": Out(64)})
+        super().__init__(params, seed=In(32), narrow=Out(32), wide=Out(64))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         narrow = random_bits(m, self.seed, name="narrow_state")
         wide = random_bits(m, self.seed, bits=64, name="wide_state")
         m.d.comb += [self.narrow.eq(narrow), self.wide.eq(wide)]
-        return m
 
 
 def xorshift(value, bits, shifts):

@@ -27,14 +27,12 @@ class Logged(Component):
     """Logs ``event`` in each cycle in which ``happens`` is high."""
 
     def __init__(self, params=None):
-        super().__init__(params, {"happens": In(1), "event": In(EVENT), "ends": In(1)})
+        super().__init__(params, happens=In(1), event=In(EVENT), ends=In(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         now = Signal(32)
         m.d.sync += now.eq(now + 1)
         LOG.add(m, now, self.ends, self.happens, {name: self.event[name] for name, _ in FIELDS})
-        return m
 
 
 def test_event_log(tmp_path):

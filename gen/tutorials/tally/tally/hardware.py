@@ -28,10 +28,9 @@ class Tally(Component):
 
     def __init__(self, params):
         axil = AxiLiteSignature(address_bits=12)
-        super().__init__(params, {"event": In(1), "count": Out(params.bits), "axil": In(axil)})
+        super().__init__(params, event=In(1), count=Out(params.bits), axil=In(axil))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.registers = registers = RegisterBlock(tally_registers(self.params))
         connect(m, flipped(self.axil), registers.axil)
         more = Signal(self.params.bits)
@@ -39,4 +38,3 @@ class Tally(Component):
         with m.If(self.event):
             m.d.sync += self.count.eq(more)
         m.d.comb += registers.status.events.eq(self.count)
-        return m

@@ -52,22 +52,19 @@ class Bank(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "command": In(params.bank_command),
-                "payload": In(params.bank_sums),
-                "ready": Out(params.ports),
-                "soon": Out(params.ports),
-                "result_valid": Out(1),
-                "result": Out(params.bank_result),
-                "added": Out(1),
-                "error": Out(TableError),
-                "busy": Out(1),
-                **({"far": Out(params.sum_command)} if params.slr_stages else {}),
-            },
+            command=In(params.bank_command),
+            payload=In(params.bank_sums),
+            ready=Out(params.ports),
+            soon=Out(params.ports),
+            result_valid=Out(1),
+            result=Out(params.bank_result),
+            added=Out(1),
+            error=Out(TableError),
+            busy=Out(1),
+            **({"far": Out(params.sum_command)} if params.slr_stages else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, command = self.params, self.command
         m.submodules.lists = lists = ReadyLists(params)
         m.submodules.rule = rule = BankRule(params)
@@ -125,7 +122,6 @@ class Bank(Component):
             reported = params.sum_command.members
             m.d.comb += [self.far[name].eq(getattr(sums, name)) for name in reported]
         self.state_expectations(m)
-        return m
 
     def clear(self, m: Module) -> Signal:
         """Count through all aggregators after a reset; return which one is cleared now."""

@@ -44,27 +44,24 @@ class BankRule(Component):
         command = params.bank_command
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "operation": In(BankOperation),
-                "outside": In(1),
-                "tag": In(command["tag"].shape),
-                "port": In(params.port_bits),
-                "descriptor": In(params.descriptor),
-                "recent": In(1),
-                "before": In(params.state),
-                "after": Out(params.state),
-                "same": Out(1),
-                "write": Out(1),
-                "added": Out(1),
-                "error": Out(TableError),
-                "push": Out(1),
-                "leaves": Out(1),
-            },
+            clear=In(1),
+            operation=In(BankOperation),
+            outside=In(1),
+            tag=In(command["tag"].shape),
+            port=In(params.port_bits),
+            descriptor=In(params.descriptor),
+            recent=In(1),
+            before=In(params.state),
+            after=Out(params.state),
+            same=Out(1),
+            write=Out(1),
+            added=Out(1),
+            error=Out(TableError),
+            push=Out(1),
+            leaves=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         before, after = self.before, self.after
         is_add, is_fetch, is_read, is_load = (
             self.operation == operation
@@ -110,7 +107,6 @@ class BankRule(Component):
             m.d.comb += self.error.eq(TableError.UNUSED)
         with m.Elif(is_add & finished):
             m.d.comb += self.error.eq(TableError.COMPLETE)
-        return m
 
     def count(self, m: Module, same: Value, is_load: Value) -> None:
         """Compute the aggregator's turn, and the number of contributions that its sum lacks."""

@@ -28,19 +28,16 @@ class FarLanes(Component):
         self.latency = 2 * params.slr_stages - 1
         super().__init__(
             params,
-            {
-                "commands": In(params.sum_command).array(params.banks),
-                "payload": In(params.bank_sums),
-                "read": In(params.banks),
-                "lower": In(params.ports),
-                "half": In(params.delivery),
-                "deliver": Out(params.ports),
-                "delivery": Out(params.delivery),
-            },
+            commands=In(params.sum_command).array(params.banks),
+            payload=In(params.bank_sums),
+            read=In(params.banks),
+            lower=In(params.ports),
+            half=In(params.delivery),
+            deliver=Out(params.ports),
+            delivery=Out(params.delivery),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.domains.far = ClockDomain(local=True)
         m.d.comb += ClockSignal("far").eq(ClockSignal())
         m.submodules.lanes = lanes = DomainRenamer("far")(LaneSums(self.params))
@@ -58,7 +55,6 @@ class FarLanes(Component):
             self.deliver.eq(delay(m, self.lower, self.latency, "lower", reset_less=False)),
             *(Value.cast(self.delivery[name]).eq(value) for name, value in late.items()),
         ]
-        return m
 
     def carried(self, m: Module, name: str, wires: Value) -> Value:
         """Return ``wires`` at the other end of the pipeline ``name`` between the dies."""

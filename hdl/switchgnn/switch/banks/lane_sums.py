@@ -25,16 +25,13 @@ class LaneSums(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "commands": In(params.sum_command).array(params.banks),
-                "payload": In(params.bank_sums),
-                "number": In(params.bank_bits),
-                "sums": Out(params.bank_sums),
-            },
+            commands=In(params.sum_command).array(params.banks),
+            payload=In(params.bank_sums),
+            number=In(params.bank_bits),
+            sums=Out(params.bank_sums),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         stored = []
         for k, command in enumerate(self.commands):
             m.submodules[f"bank_{k}"] = memory = SumMemory(self.params)
@@ -48,4 +45,3 @@ class LaneSums(Component):
         number = delay(m, self.number, 1, "number", reset_less=False)
         bank = delay(m, number, 1, "bank", reset_less=False)
         m.d.comb += self.sums.as_value().eq(chosen_sums(m, stored, number, bank))
-        return m

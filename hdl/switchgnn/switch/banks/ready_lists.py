@@ -39,18 +39,15 @@ class ReadyLists(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "push": In(push_layout(params)),
-                "pop": In(1),
-                "port": In(params.port_bits),
-                "head": Out(params.slot_bits),
-                "ready": Out(params.ports),
-                "soon": Out(params.ports),
-            },
+            push=In(push_layout(params)),
+            pop=In(1),
+            port=In(params.port_bits),
+            head=Out(params.slot_bits),
+            ready=Out(params.ports),
+            soon=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, push = self.params, self.push
         style = "distributed" if params.slots <= LUTRAM_SLOTS else "block"
         sizes = MemoryParams(shape=params.slot_bits, depth=params.slots, style=style)
@@ -98,7 +95,6 @@ class ReadyLists(Component):
             pushes_onto_a_list=lambda: ~push.valid | pushes.any(),
             is_in_one_place_at_most=lambda: ~(push.valid & self.listed(m)),
         )
-        return m
 
     def listed(self, m: Module) -> Value:
         """Return whether the slot that is pushed is in a list already."""

@@ -31,21 +31,17 @@ class SumAdders(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "source": In(SumsFrom),
-                "newest": In(params.bank_sums),
-                "older": In(params.bank_sums),
-                "stored": In(params.bank_sums),
-                "payload": In(params.bank_sums),
-                "after": Out(params.bank_sums),
-            },
+            source=In(SumsFrom),
+            newest=In(params.bank_sums),
+            older=In(params.bank_sums),
+            stored=In(params.bank_sums),
+            payload=In(params.bank_sums),
+            after=Out(params.bank_sums),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for k, value in enumerate(self.payload):
             zero = Const(0, value.shape())
             sources = Array((zero, self.newest[k], self.older[k], self.stored[k]))
             stored = sources[self.source.as_value()]
             m.d.comb += self.after[k].eq(low_bits(value + stored, len(value)))
-        return m

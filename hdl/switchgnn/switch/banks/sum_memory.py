@@ -31,16 +31,13 @@ class SumMemory(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                **{name: In(field.shape) for name, field in params.sum_command},
-                "payload": In(params.bank_sums),
-                "stored": Out(params.bank_sums),
-                "recent": Out(1),
-            },
+            **{name: In(field.shape) for name, field in params.sum_command},
+            payload=In(params.bank_sums),
+            stored=Out(params.bank_sums),
+            recent=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.entries = memory = DualPortMemory(self.params.sums_memory)
         m.submodules.adders = adders = SumAdders(self.params)
         decided = delay(m, self.address, self.lead, "decided")
@@ -71,4 +68,3 @@ class SumMemory(Component):
             adders.stored.eq(memory.read_data),
             adders.payload.eq(self.payload),
         ]
-        return m

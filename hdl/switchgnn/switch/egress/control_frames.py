@@ -51,22 +51,19 @@ class ControlFrames(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "job": In(params.port_job),
-                "congested": In(1),
-                "acks": In(params.ack_state).array(OPEN_TURNS),
-                "acked": Out(OPEN_TURNS),
-                "advance": In(1),
-                "raw_valid": In(1),
-                "raw_request": In(params.raw_request),
-                "dropped": Out(1),
-                "o": Out(stream.Signature(params.control_frame)),
-                **({"above": In(1)} if params.links else {}),
-            },
+            job=In(params.port_job),
+            congested=In(1),
+            acks=In(params.ack_state).array(OPEN_TURNS),
+            acked=Out(OPEN_TURNS),
+            advance=In(1),
+            raw_valid=In(1),
+            raw_request=In(params.raw_request),
+            dropped=Out(1),
+            o=Out(stream.Signature(params.control_frame)),
+            **({"above": In(1)} if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         width = self.params.raw_request.size
         m.submodules.requests = requests = Fifo.sized(shape=width, depth=RAW_REQUESTS)
         m.submodules.turn = turn = RoundRobin.sized(count=OPEN_TURNS + 2)
@@ -110,7 +107,6 @@ class ControlFrames(Component):
                 ~requests.o.valid | ~active | delay(m, active, 1, "was_active", reset_less=False)
             ),
         )
-        return m
 
     def filled(self, frame: Any, chosen: Signal, request: data.View, said: Signal) -> list[Any]:
         """Return statements that fill ``frame`` for the chosen requester."""

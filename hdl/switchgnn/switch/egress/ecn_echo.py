@@ -26,16 +26,13 @@ class EcnEcho(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "jobs": In(data.ArrayLayout(params.port_job, params.ports)),
-                "entering": In(params.ports),
-                "leaving": In(params.ports),
-                "echo": Out(params.ports),
-            },
+            jobs=In(data.ArrayLayout(params.port_job, params.ports)),
+            entering=In(params.ports),
+            leaving=In(params.ports),
+            echo=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         jobs = [self.jobs[k] for k in range(self.params.ports)]
         heard = []
         for own in jobs:
@@ -45,4 +42,3 @@ class EcnEcho(Component):
             )
             heard.append(own.active & reduce(or_, shared))
         m.d.sync += self.echo.eq(self.entering | Cat(heard))
-        return m

@@ -34,30 +34,27 @@ class GnnEgress(Component):
         self.latency = EgressPort(params).latency
         super().__init__(
             params,
-            {
-                "destination": In(48),
-                "source": In(48),
-                "mark_level": In(LEVEL_BITS),
-                "jobs": In(data.ArrayLayout(params.port_job, params.ports)),
-                "open": Out(params.ports),
-                "urgent": Out(params.ports),
-                "claim": In(params.ports),
-                "deliver": In(params.ports),
-                "delivery": In(params.delivery),
-                "acks": In(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
-                "acked": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
-                "advance": In(params.ports),
-                "raw_request": In(params.raw_request),
-                "raw_request_to": In(params.ports),
-                "congested": In(params.ports),
-                "axis": Out(params.frames.axis).array(params.ports),
-                **{name: Out(params.ports) for name in EGRESS_EVENTS},
-                **(link_signals(params) if params.links else {}),
-            },
+            destination=In(48),
+            source=In(48),
+            mark_level=In(LEVEL_BITS),
+            jobs=In(data.ArrayLayout(params.port_job, params.ports)),
+            open=Out(params.ports),
+            urgent=Out(params.ports),
+            claim=In(params.ports),
+            deliver=In(params.ports),
+            delivery=In(params.delivery),
+            acks=In(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
+            acked=Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
+            advance=In(params.ports),
+            raw_request=In(params.raw_request),
+            raw_request_to=In(params.ports),
+            congested=In(params.ports),
+            axis=Out(params.frames.axis).array(params.ports),
+            **{name: Out(params.ports) for name in EGRESS_EVENTS},
+            **(link_signals(params) if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.ecn = echo = EcnEcho(self.params)
         m.d.comb += [echo.jobs.eq(self.jobs), echo.entering.eq(self.congested)]
         for k in range(self.params.ports):
@@ -93,7 +90,6 @@ class GnnEgress(Component):
                 self.marks[k].eq(port.marks),
                 self.requests_dropped[k].eq(control.dropped),
             ]
-        return m
 
     def connect_link(self, m: Module, k: int, control: ControlFrames, port: EgressPort) -> None:
         """Add the :class:`PartialSender` of port ``k``, if the port leads to another switch."""

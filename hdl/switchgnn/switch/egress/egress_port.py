@@ -53,28 +53,25 @@ class EgressPort(Component):
         self.latency = FrameSerializer.latency + params.egress_fifo.latency + StreamArbiter.latency
         super().__init__(
             params,
-            {
-                "destination": In(48),
-                "source": In(48),
-                "port_bit": In(32),
-                "mark_level": In(16),
-                "open": Out(1),
-                "claim": In(1),
-                "deliver": In(1),
-                "delivery": In(params.delivery),
-                "control": In(stream.Signature(params.control_frame)),
-                "axis": Out(params.frames.axis),
-                "urgent": Out(1),
-                "congested": Out(1),
-                "sent_results": Out(1),
-                "sent_raws": Out(1),
-                "marks": Out(1),
-                **({"sent_partials": Out(1)} if params.links else {}),
-            },
+            destination=In(48),
+            source=In(48),
+            port_bit=In(32),
+            mark_level=In(16),
+            open=Out(1),
+            claim=In(1),
+            deliver=In(1),
+            delivery=In(params.delivery),
+            control=In(stream.Signature(params.control_frame)),
+            axis=Out(params.frames.axis),
+            urgent=Out(1),
+            congested=Out(1),
+            sent_results=Out(1),
+            sent_raws=Out(1),
+            marks=Out(1),
+            **({"sent_partials": Out(1)} if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.room = room = EgressRoom(params)
         m.submodules.serializer = serializer = FrameSerializer(params)
@@ -112,7 +109,6 @@ class EgressPort(Component):
             self.urgent.eq(~(self.claim | claims.any() | waits)),
         ]
         expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-1])
-        return m
 
     def control_head(self, m: Module) -> Value:
         """Return the single beat of the control frame that waits."""

@@ -25,17 +25,14 @@ class EgressRoom(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "claim": In(1),
-                "voided": In(1),
-                "shorter": In(1),
-                "left": In(1),
-                "open": Out(1),
-            },
+            claim=In(1),
+            voided=In(1),
+            shorter=In(1),
+            left=In(1),
+            open=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         depth, beats = self.params.egress_depth, self.params.result_beats
         # The room that another claim would leave: only its sign has to be examined.
         spare = Signal(signed(bits_for(depth) + 1), init=depth - beats)
@@ -63,4 +60,3 @@ class EgressRoom(Component):
             ),
             gives_back_one_claim=lambda: ~(self.voided & self.shorter),
         )
-        return m

@@ -29,21 +29,18 @@ class FrameSerializer(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "destination": In(48),
-                "source": In(48),
-                "bm": In(32),
-                "congested": In(1),
-                "deliver": In(1),
-                "delivery": In(params.delivery),
-                "valid": Out(1),
-                "beat": Out(params.egress_beat),
-                "busy": Out(1),
-            },
+            destination=In(48),
+            source=In(48),
+            bm=In(32),
+            congested=In(1),
+            deliver=In(1),
+            delivery=In(params.delivery),
+            valid=Out(1),
+            beat=Out(params.egress_beat),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         bits, count = params.frames.data_bits, params.payload_beats
         # The payload does not shift, but is read part by part: shifting would cost a LUT a bit.
@@ -68,7 +65,6 @@ class FrameSerializer(Component):
         ]
         m.d.sync += self.busy.eq(self.deliver | (self.busy & ~ends))
         expect(m, self, frames_are_apart=lambda: ~(self.deliver & self.busy))
-        return m
 
     def head(self, m: Module) -> Value:
         """Return the first beat of the frame."""

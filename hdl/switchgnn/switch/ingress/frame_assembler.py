@@ -46,16 +46,13 @@ class FrameAssembler(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "beats": In(stream.Signature(word_layout(params.frames))),
-                "port_bit": In(32),
-                "undone": In(1),
-                "frames": Out(stream.Signature(params.arrival)),
-            },
+            beats=In(stream.Signature(word_layout(params.frames))),
+            port_bit=In(32),
+            undone=In(1),
+            frames=Out(stream.Signature(params.arrival)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, beat = self.params, self.beats.payload
         stored = Signal(params.stored_head, reset_less=True)
         before = Signal(range(params.frames.beats + 1))  # beats of the frame that are stored
@@ -99,7 +96,6 @@ class FrameAssembler(Component):
         m.d.comb += [arrival.payload[k].eq(word) for k, word in enumerate([*words, beat.data])]
         if words:
             expect(m, self, words_stay_for_a_cycle=lambda: self.words_stay(m, Cat(words)))
-        return m
 
     def words_stay(self, m: Module, words: Value) -> Value:
         """State that the words of a frame that was taken are stable for one more cycle."""

@@ -34,23 +34,20 @@ class GnnIngress(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "axis": In(params.frames.axis).array(params.ports),
-                "address": In(48),
-                "hold": In(1),
-                "valid": Out(1),
-                "sender": Out(params.ports),
-                "packet": Out(params.packet),
-                "brings": Out(1),
-                "payloads": Out(stream.Signature(params.payload_words)),
-                "overflows": Out(params.ports),
-                "mark_level": In(LEVEL_BITS),
-                "congested": Out(params.ports),
-            },
+            axis=In(params.frames.axis).array(params.ports),
+            address=In(48),
+            hold=In(1),
+            valid=Out(1),
+            sender=Out(params.ports),
+            packet=Out(params.packet),
+            brings=Out(1),
+            payloads=Out(stream.Signature(params.payload_words)),
+            overflows=Out(params.ports),
+            mark_level=In(LEVEL_BITS),
+            congested=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.payloads = payloads = Fifo(params.payload_fifo)
         # Together with payloads of the cycles since ``level`` was known, at most ``tasks`` wait.
@@ -97,7 +94,6 @@ class GnnIngress(Component):
             sender.eq(picked),
             packet.eq(chosen.packet),
         ]
-        return m
 
     def payload_behind(self, m: Module, k: int, port: GnnIngressPort) -> Value:
         """Return port ``k``'s payload a cycle after its arrival; only its last word is gone."""

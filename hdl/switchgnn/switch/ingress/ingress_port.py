@@ -31,18 +31,15 @@ class GnnIngressPort(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "axis": In(params.frames.axis),
-                "address": In(48),
-                "port_bit": In(32),
-                "arrivals": Out(stream.Signature(params.arrival)),
-                "used": Out(bits_for(params.ingress_depth)),
-                "overflow": Out(1),
-            },
+            axis=In(params.frames.axis),
+            address=In(48),
+            port_bit=In(32),
+            arrivals=Out(stream.Signature(params.arrival)),
+            used=Out(bits_for(params.ingress_depth)),
+            overflow=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.port = port = PacketPort(self.params.port_params)
         m.submodules.assembler = assembler = FrameAssembler(self.params)
         m.submodules.queue = queue = Fifo(BAD_FRAMES)
@@ -80,4 +77,3 @@ class GnnIngressPort(Component):
                 arrival.packet.quality.eq(Quality(broken.o.payload)),
                 arrival.brings.eq(0),
             ]
-        return m

@@ -26,19 +26,16 @@ class JobPreparation(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "preparing": In(1),
-                "busy": In(1),
-                "begin": Out(1),
-                "fence": Out(stream.Signature(params.task)),
-                "fenced": In(1),
-                "leaving": In(1),
-                "prepared": Out(1),
-            },
+            preparing=In(1),
+            busy=In(1),
+            begin=Out(1),
+            fence=Out(stream.Signature(params.task)),
+            fenced=In(1),
+            leaving=In(1),
+            prepared=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         begun = Signal()
         waited = Signal(range(UNDER_WAY + 1))
         demands = Signal()
@@ -67,4 +64,3 @@ class JobPreparation(Component):
                 m.d.sync += quiet.eq(0)
             with m.Else():
                 m.d.sync += quiet.eq(quiet + 1)
-        return m

@@ -34,36 +34,33 @@ class Judge(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(ACK_SETTINGS),  # when ACKs are to leave
-                "valid": In(1),  # a frame of a job is judged
-                "refused": In(params.verdict),  # what the job table says of a frame it refuses
-                "ahead": In(params.header),  # header of the frame, a cycle before it
-                "request": In(params.request),  # the frame, and its port
-                "brings": In(1),  # a payload of the frame waits
-                "about": In(params.job_turns),  # relation of its turn to its job: TurnTable
-                "done": Out(1),  # a port has all of the oldest open turn of its job
-                "done_job": Out(params.job_bits),  # that job
-                "done_sender": Out(params.ports),  # that port
-                "over": Out(params.ports),  # port to which the oldest open turn is sent again
-                "regions": In(data.ArrayLayout(params.port_region, params.ports)),  # of its job
-                "clear": In(data.ArrayLayout(OPEN_TURNS, params.ports)),  # windows to be emptied
-                "port_jobs": In(data.ArrayLayout(params.port_job, params.ports)),  # state of jobs
-                "acks": Out(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
-                "acked": In(data.ArrayLayout(OPEN_TURNS, params.ports)),  # of acks, those that go
-                "busy": Out(1),  # a frame is being judged
-                "verdict": Out(params.verdict),  # of a frame, with latency
-                "sender": Out(params.ports),  # port of that frame
-                "task_valid": Out(1),  # there is a task, which must be taken
-                "task": Out(params.task),  # what is to be carried out for a frame
-                "raw_request": Out(params.raw_request),  # a RAWFETCH for the owner of a feature
-                "raw_request_to": Out(params.ports),  # ports to which it goes
-                **(link_signals(params) if params.links else {}),
-            },
+            settings=In(ACK_SETTINGS),  # when ACKs are to leave
+            valid=In(1),  # a frame of a job is judged
+            refused=In(params.verdict),  # what the job table says of a frame it refuses
+            ahead=In(params.header),  # header of the frame, a cycle before it
+            request=In(params.request),  # the frame, and its port
+            brings=In(1),  # a payload of the frame waits
+            about=In(params.job_turns),  # relation of its turn to its job: TurnTable
+            done=Out(1),  # a port has all of the oldest open turn of its job
+            done_job=Out(params.job_bits),  # that job
+            done_sender=Out(params.ports),  # that port
+            over=Out(params.ports),  # port to which the oldest open turn is sent again
+            regions=In(data.ArrayLayout(params.port_region, params.ports)),  # of its job
+            clear=In(data.ArrayLayout(OPEN_TURNS, params.ports)),  # windows to be emptied
+            port_jobs=In(data.ArrayLayout(params.port_job, params.ports)),  # state of jobs
+            acks=Out(data.ArrayLayout(params.ack_state, OPEN_TURNS)).array(params.ports),
+            acked=In(data.ArrayLayout(OPEN_TURNS, params.ports)),  # of acks, those that go
+            busy=Out(1),  # a frame is being judged
+            verdict=Out(params.verdict),  # of a frame, with latency
+            sender=Out(params.ports),  # port of that frame
+            task_valid=Out(1),  # there is a task, which must be taken
+            task=Out(params.task),  # what is to be carried out for a frame
+            raw_request=Out(params.raw_request),  # a RAWFETCH for the owner of a feature
+            raw_request_to=Out(params.ports),  # ports to which it goes
+            **(link_signals(params) if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         step = data.StructLayout({"refused": self.params.verdict, "request": self.params.request})
         decided = Signal(step, reset_less=True)  # the frame for which the windows answer now
         decided_valid = Signal()
@@ -81,7 +78,6 @@ class Judge(Component):
         m.d.sync += [self.verdict.eq(verdict), self.sender.eq(decided.request.sender)]
         brings = delay(m, self.brings, 1, "brings", reset_less=False)
         self.order(m, verdict, decided.request, then, brings)
-        return m
 
     def look(self, m: Module, valid: Signal, request: Any) -> None:
         """Report ports that are done, and ports that must be told that a turn is over."""

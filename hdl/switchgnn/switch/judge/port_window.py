@@ -43,22 +43,19 @@ class PortWindow(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "settings": In(ACK_SETTINGS),
-                "clear": In(OPEN_TURNS),
-                "turns": In(32).array(OPEN_TURNS),
-                "turn": In(1),
-                "seq": In(SEQ_BITS),
-                "admit": In(1),
-                "repeated": Out(1),
-                "ahead": Out(1),
-                "acks": Out(params.ack_state).array(OPEN_TURNS),
-                "acked": In(OPEN_TURNS),
-            },
+            settings=In(ACK_SETTINGS),
+            clear=In(OPEN_TURNS),
+            turns=In(32).array(OPEN_TURNS),
+            turn=In(1),
+            seq=In(SEQ_BITS),
+            admit=In(1),
+            repeated=Out(1),
+            ahead=Out(1),
+            acks=Out(params.ack_state).array(OPEN_TURNS),
+            acked=In(OPEN_TURNS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         window = self.params.window
         bases = [Signal(SEQ_BITS, name=f"base_{k}") for k in range(OPEN_TURNS)]
         windows = [Signal(window, name=f"arrived_{k}") for k in range(OPEN_TURNS)]
@@ -101,7 +98,6 @@ class PortWindow(Component):
                 self.acks[k].base.eq(base),
                 self.acks[k].arrived.eq(arrived),
             ]
-        return m
 
     def step(self, m: Module, arrived: Signal, k: int) -> Signal:
         """Return by how much a window moves on: 0, 1 or 8."""

@@ -39,22 +39,19 @@ class LinkWindow(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "add": In(1),
-                "following": Out(params.link_seq_bits),
-                "used": Out(range(params.link_window + 1)),
-                "unsent": Out(1),
-                "ack_valid": In(1),
-                "ack": In(params.link_ack),
-                "nonsense": Out(1),
-                "timeout": In(32),
-                "orders": Out(stream.Signature(params.link_order)),
-            },
+            clear=In(1),
+            add=In(1),
+            following=Out(params.link_seq_bits),
+            used=Out(range(params.link_window + 1)),
+            unsent=Out(1),
+            ack_valid=In(1),
+            ack=In(params.link_ack),
+            nonsense=Out(1),
+            timeout=In(32),
+            orders=Out(stream.Signature(params.link_order)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         width, slot_bits = self.params.link_window, self.params.link_slot_bits
         bits = self.params.link_seq_bits
         base = Signal(bits)  # the oldest one without acknowledgement
@@ -89,7 +86,6 @@ class LinkWindow(Component):
             finds_room=lambda: ~self.add | self.clear | (self.used < width),
             nothing_is_acknowledged_before_it_is_sent=lambda: base <= sent,
         )
-        return m
 
     def take_ack(
         self, m: Module, base: Signal, arrived: Signal, sent: Signal, moved: Signal

@@ -47,30 +47,27 @@ class PartialSender(Component):
         self.latency = LinkWindow.latency + 2 + params.delivery_cycles
         super().__init__(
             params,
-            {
-                "active": In(1),
-                "turns": In(32).array(OPEN_TURNS),
-                "two": In(1),
-                "clear": In(OPEN_TURNS),
-                "timeout": In(32),
-                "open": Out(1),
-                "urgent": Out(1),
-                "claim": In(1),
-                "deliver": In(1),
-                "delivery": In(params.delivery),
-                "port_open": In(1),
-                "port_claim": Out(1),
-                "port_deliver": Out(1),
-                "port_delivery": Out(params.delivery),
-                "ack_valid": In(1),
-                "ack": In(params.link_ack),
-                "again": Out(1),
-                "nonsense": Out(1),
-            },
+            active=In(1),
+            turns=In(32).array(OPEN_TURNS),
+            two=In(1),
+            clear=In(OPEN_TURNS),
+            timeout=In(32),
+            open=Out(1),
+            urgent=Out(1),
+            claim=In(1),
+            deliver=In(1),
+            delivery=In(params.delivery),
+            port_open=In(1),
+            port_claim=Out(1),
+            port_deliver=Out(1),
+            port_delivery=Out(params.delivery),
+            ack_valid=In(1),
+            ack=In(params.link_ack),
+            again=Out(1),
+            nonsense=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.stored = stored = DualPortMemory(params.link_memory)
         windows = []
@@ -87,7 +84,6 @@ class PartialSender(Component):
         self.keep(m, windows, stored)
         self.make_room(m, windows)
         self.send(m, windows, stored)
-        return m
 
     def held(self, m: Module, place: int) -> Value:
         """Return whether the window of a place must stay empty, as ``turns`` may be out of date."""

@@ -41,18 +41,15 @@ class BankChoice(Component):
     def __init__(self, params: ReadScheduleParams) -> None:
         super().__init__(
             params,
-            {
-                "ready": In(params.banks),
-                "holes": In(params.banks),
-                "chosen": In(1),
-                "has": Out(1),
-                "demands": Out(1),
-                "bank": Out(params.banks),
-            },
+            ready=In(params.banks),
+            holes=In(params.banks),
+            chosen=In(1),
+            has=Out(1),
+            demands=Out(1),
+            bank=Out(params.banks),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         banks = self.params.banks
         choice = Signal(banks, reset_less=True)
         read = Mux(self.chosen, self.bank, 0)
@@ -76,7 +73,6 @@ class BankChoice(Component):
             self.demands.eq(free.any()),
         ]
         self.take_turns(m, (listed & turn).any(), turn, from_turn, strict)
-        return m
 
     def take_turns(
         self, m: Module, waits: Value, turn: Signal, from_turn: Signal, strict: Signal

@@ -38,23 +38,20 @@ class CopyQueue(Component):
         self.targets = FifoParams(shape=params.ports, depth=DEPTH, refuses=False)
         super().__init__(
             params,
-            {
-                "room": Out(1),
-                "reserve": In(1),
-                "push": In(1),
-                "copy": In(params.copy),
-                "active": In(params.ports),
-                "open": In(params.ports),
-                "taking": Out(1),
-                "claim": Out(params.ports),
-                "deliver": Out(params.ports),
-                "delivered": Out(params.copy),
-                "dropped": Out(params.ports),
-            },
+            room=Out(1),
+            reserve=In(1),
+            push=In(1),
+            copy=In(params.copy),
+            active=In(params.ports),
+            open=In(params.ports),
+            taking=Out(1),
+            claim=Out(params.ports),
+            deliver=Out(params.ports),
+            delivered=Out(params.copy),
+            dropped=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.copies = copies = ReservedFifo(self.queue)
         m.submodules.targets = targets = Fifo(self.targets)
@@ -93,4 +90,3 @@ class CopyQueue(Component):
             self,
             copies_are_there=lambda: copies.o.valid | ~(self.deliver.any() | copies.o.ready),
         )
-        return m

@@ -47,21 +47,18 @@ class ReadSchedule(Component):
     def __init__(self, params: ReadScheduleParams) -> None:
         super().__init__(
             params,
-            {
-                "ready": In(params.ports).array(params.banks),
-                "holes": In(params.banks),
-                "open": In(params.ports),
-                "urgent": In(params.ports),
-                "taken": In(1),
-                "read": Out(params.banks),
-                "port": Out(params.port_bits),
-                "claim": Out(params.ports),
-                "make_hole": Out(1),
-            },
+            ready=In(params.ports).array(params.banks),
+            holes=In(params.banks),
+            open=In(params.ports),
+            urgent=In(params.ports),
+            taken=In(1),
+            read=Out(params.banks),
+            port=Out(params.port_bits),
+            claim=Out(params.ports),
+            make_hole=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.params.ports
         has, demands = Signal(ports), Signal(ports)
         reads = []
@@ -99,7 +96,6 @@ class ReadSchedule(Component):
             self.claim.eq(Mux(self.taken, 0, grant)),
         ]
         self.make_holes(m, has & self.open & ~demands & pressed)
-        return m
 
     def take_turns(self, m: Module, has: Value, turn: Signal, from_turn: Signal) -> Signal:
         """Pass the turn to the next port, unless the current one waits; return if it waits long."""

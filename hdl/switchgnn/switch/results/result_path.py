@@ -59,21 +59,18 @@ class ResultPath(Component):
         self.result = data.StructLayout({name: fields[name] for name in ("port", "slot", "tag")})
         super().__init__(
             params,
-            {
-                "read": In(params.banks),
-                "valids": In(params.banks),
-                "results": In(params.bank_result).array(params.banks),
-                "copies": In(params.ports),
-                "copy": In(params.copy),
-                "jobs": In(params.port_job).array(params.ports),
-                "regions": In(params.port_region).array(params.ports),
-                "deliver": Out(params.ports),
-                "delivery": Out(params.delivery),
-            },
+            read=In(params.banks),
+            valids=In(params.banks),
+            results=In(params.bank_result).array(params.banks),
+            copies=In(params.ports),
+            copy=In(params.copy),
+            jobs=In(params.port_job).array(params.ports),
+            regions=In(params.port_region).array(params.ports),
+            deliver=Out(params.ports),
+            delivery=Out(params.delivery),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         known = [self.knowledge(m, k) for k in range(params.ports)]
         came = Signal()  # a sum came
@@ -102,7 +99,6 @@ class ResultPath(Component):
             ),
             delivery.sums.as_value()[len(features) : len(sums)].eq(sums[len(features) :]),
         ]
-        return m
 
     def knowledge(self, m: Module, k: int) -> Any:
         """Return the state of port ``k``'s job, registered in advance, since it seldom changes."""

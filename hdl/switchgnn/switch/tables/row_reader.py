@@ -55,17 +55,14 @@ class RowReader(Component):
     def __init__(self, params: RowReaderParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "rows": Out(stream.Signature(params.result)),
-                "write": In(1),
-                "address": In(params.memory.address_bits),
-                "row": In(params.bits),
-            },
+            requests=In(stream.Signature(params.request)),
+            rows=Out(stream.Signature(params.result)),
+            write=In(1),
+            address=In(params.memory.address_bits),
+            row=In(params.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.table = memory = DualPortMemory(params.memory)
         m.submodules.result = result = ReservedFifo.sized(
@@ -95,4 +92,3 @@ class RowReader(Component):
             arrived.missing.eq(delay(m, done >= requested.present, self.latency, "missing")),
             arrived.last.eq(delay(m, last, self.latency, "last")),
         ]
-        return m

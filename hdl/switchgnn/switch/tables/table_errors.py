@@ -36,20 +36,17 @@ class TableErrors(Component):
         self.tally = data.StructLayout({cause.name.lower(): ERROR_COUNT_BITS for cause in CAUSES})
         super().__init__(
             params,
-            {
-                "issued": In(params.issued),
-                "missing": In(1),
-                "outside": In(1),
-                "errors": In(data.ArrayLayout(TableError, params.banks)),
-                "begin": In(params.jobs),
-                "job": In(params.job_bits),
-                "counts": Out(self.tally),
-                "first": Out(self.result),
-            },
+            issued=In(params.issued),
+            missing=In(1),
+            outside=In(1),
+            errors=In(data.ArrayLayout(TableError, params.banks)),
+            begin=In(params.jobs),
+            job=In(params.job_bits),
+            counts=Out(self.tally),
+            first=Out(self.result),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         bank_bits = exact_log2(params.banks)
         issued = delay(m, self.issued, ERROR_LAG, "issued")
@@ -105,4 +102,3 @@ class TableErrors(Component):
             self.counts.eq(self.tally(Array(tallies)[self.job])),
             self.first.eq(self.result(Array(firsts)[self.job])),
         ]
-        return m

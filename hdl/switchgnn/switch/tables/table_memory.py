@@ -43,18 +43,15 @@ class TableMemory(Component):
     def __init__(self, params: TableMemoryParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "lists": Out(stream.Signature(params.result)),
-                "descriptors": Out(stream.Signature(params.result)),
-                "settings": In(params.settings),
-                "state": Out(params.state),
-                "axi": Out(params.axi).array(params.ports),
-            },
+            requests=In(stream.Signature(params.request)),
+            lists=Out(stream.Signature(params.result)),
+            descriptors=Out(stream.Signature(params.result)),
+            settings=In(params.settings),
+            state=Out(params.state),
+            axi=Out(params.axi).array(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.walk = walk = TableWalk(params)
         m.submodules.steps = steps = StreamRegister.sized(shape=params.step)
@@ -76,7 +73,6 @@ class TableMemory(Component):
         self.issue(m, steps, shares, ports)
         self.give(m, shares, ports)
         self.report(m, ports)
-        return m
 
     def issue(self, m: Module, steps: StreamRegister, shares: Fifo, ports: list[TablePort]) -> None:
         """Request each share that exists from its port, when that has room for the beat."""

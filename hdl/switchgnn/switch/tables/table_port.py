@@ -34,20 +34,17 @@ class TablePort(Component):
     def __init__(self, params: TableMemoryParams) -> None:
         super().__init__(
             params,
-            {
-                "issue": In(1),
-                "line": In(params.line_bits),
-                "room": Out(1),
-                "beats": Out(stream.Signature(params.beat)),
-                "axi": Out(params.axi),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "failed": Out(1),
-            },
+            issue=In(1),
+            line=In(params.line_bits),
+            room=Out(1),
+            beats=Out(stream.Signature(params.beat)),
+            axi=Out(params.axi),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.lines = lines = Fifo.sized(
             shape=params.line_bits, depth=params.waiting, style="distributed", refuses=False
@@ -71,4 +68,3 @@ class TablePort(Component):
             self.bus.eq(port.bus),
         ]
         m.d.sync += self.failed.eq(port.beats.valid & port.beats.failed)
-        return m

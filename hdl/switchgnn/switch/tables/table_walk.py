@@ -37,14 +37,11 @@ class TableWalk(Component):
         )
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "steps": Out(stream.Signature(params.step)),
-            },
+            requests=In(stream.Signature(params.request)),
+            steps=Out(stream.Signature(params.step)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.taken = taken = StreamRegister.sized(shape=self.params.request)
         requested = taken.o.payload
         cut = Signal(self.cut, reset_less=True)
@@ -67,7 +64,6 @@ class TableWalk(Component):
                 cut.lacks.eq(lacks),
             ]
         self.walk(m, cut, waits, takes)
-        return m
 
     def walk(self, m: Module, cut, waits: Signal, takes: Signal) -> None:
         """Step from beat to beat: first those with rows that exist, then virtual ones."""

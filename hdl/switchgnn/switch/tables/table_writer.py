@@ -28,21 +28,18 @@ class TableWriter(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "table": In(2),
-                "row": In(ROW_BITS),
-                "begin": In(1),
-                "word": In(WORD_BITS),
-                "push": In(1),
-                "at": Out(ROW_BITS),
-                **({} if params.in_memory else rows_written(params)),
-                "write_step": Out(1),
-                "step": Out(params.step),
-            },
+            table=In(2),
+            row=In(ROW_BITS),
+            begin=In(1),
+            word=In(WORD_BITS),
+            push=In(1),
+            at=Out(ROW_BITS),
+            **({} if params.in_memory else rows_written(params)),
+            write_step=Out(1),
+            step=Out(params.step),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         sizes = {Table.PROGRAM: (STEP_WORDS, 256, self.write_step)}
         if not params.in_memory:
@@ -69,7 +66,6 @@ class TableWriter(Component):
         for table, (_, rows, write) in sizes.items():
             m.d.comb += write.eq(whole & (self.table == table) & (at < rows))
         self.lay_out(m, gathered, {table: words for table, (words, _, _) in sizes.items()})
-        return m
 
     def lay_out(self, m: Module, gathered: Signal, words: dict[Table, int]) -> None:
         """Assemble rows from the gathered words."""

@@ -38,19 +38,16 @@ class TaskQueue(Component):
         )
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "task": In(params.task),
-                "fence": In(stream.Signature(params.task)),
-                "load": In(stream.Signature(params.task)),
-                "tasks": Out(stream.Signature(params.task)),
-                "lists": Out(stream.Signature(self.request)),
-                "hold": Out(1),
-            },
+            valid=In(1),
+            task=In(params.task),
+            fence=In(stream.Signature(params.task)),
+            load=In(stream.Signature(params.task)),
+            tasks=Out(stream.Signature(params.task)),
+            lists=Out(stream.Signature(self.request)),
+            hold=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.queue = queue = Fifo(params.task_fifo)
         m.submodules.requests = requests = Fifo(self.requests)
@@ -77,7 +74,6 @@ class TaskQueue(Component):
         else:
             self.request_for_lists(m, requests)
         expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))
-        return m
 
     def request_for_lists(self, m: Module, requests: Fifo) -> None:
         """Request the rows of lists in the cycle of the task, for a table on chip."""

@@ -57,37 +57,30 @@ class TaskSequencer(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "tasks": In(stream.Signature(params.task)),
-                "rows": In(stream.Signature(params.list_table.result)),
-                **(
-                    {}
-                    if params.in_memory
-                    else {
-                        "descriptor_requests": Out(
-                            stream.Signature(params.descriptor_table.request)
-                        )
-                    }
-                ),
-                "descriptors": In(stream.Signature(params.descriptor_table.result)),
-                "payloads": In(stream.Signature(params.payload_words)),
-                "still": In(1),
-                "commands": Out(data.ArrayLayout(params.bank_command, params.banks)),
-                "issued": Out(params.issued),
-                "missing": Out(1),
-                "outside": Out(1),
-                "fenced": Out(1),
-                "payload": Out(params.sums),
-                "copy_room": In(1),
-                "copy_reserve": Out(1),
-                "copy_push": Out(1),
-                "copy": Out(params.copy),
-                "events": Out(ROW_EVENTS.events),
-            },
+            tasks=In(stream.Signature(params.task)),
+            rows=In(stream.Signature(params.list_table.result)),
+            **(
+                {}
+                if params.in_memory
+                else {"descriptor_requests": Out(stream.Signature(params.descriptor_table.request))}
+            ),
+            descriptors=In(stream.Signature(params.descriptor_table.result)),
+            payloads=In(stream.Signature(params.payload_words)),
+            still=In(1),
+            commands=Out(data.ArrayLayout(params.bank_command, params.banks)),
+            issued=Out(params.issued),
+            missing=Out(1),
+            outside=Out(1),
+            fenced=Out(1),
+            payload=Out(params.sums),
+            copy_room=In(1),
+            copy_reserve=Out(1),
+            copy_push=Out(1),
+            copy=Out(params.copy),
+            events=Out(ROW_EVENTS.events),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         task, kind = self.tasks.payload, self.tasks.payload.kind
         row = self.rows.payload
         loaded = self.descriptors.payload
@@ -124,7 +117,6 @@ class TaskSequencer(Component):
             self.events.loads.eq(self.tasks.valid & is_load),
             self.events.holes.eq(self.tasks.valid & present & self.still),
         ]
-        return m
 
     def request_for_descriptors(self, m: Module, ends, is_load) -> None:
         """Request the descriptors of a load once; indices beyond the block's get none."""

@@ -32,37 +32,30 @@ class JobTurns(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "begin": In(1),
-                "stop": In(1),
-                "two": In(1),
-                "ports": In(params.ports),
-                "turn": In(TURN_BITS),
-                "past": Out(1),
-                "lowest": Out(1),
-                "following": Out(1),
-                "done": In(1),
-                "sender": In(params.ports),
-                "ends": Out(1),
-                "quiet": In(1),
-                "ended": Out(1),
-                "place": Out(1),
-                "lo": Out(TURN_BITS),
-                "loaded": Out(OPEN_TURNS),
-                "waits": Out(1),
-                "turn_waits": Out(TURN_BITS),
-                "opens": Out(1),
-                "opened": In(1),
-                **(
-                    {"up": In(params.ports), "advanced": In(1), "said": Out(1)}
-                    if params.links
-                    else {}
-                ),
-            },
+            begin=In(1),
+            stop=In(1),
+            two=In(1),
+            ports=In(params.ports),
+            turn=In(TURN_BITS),
+            past=Out(1),
+            lowest=Out(1),
+            following=Out(1),
+            done=In(1),
+            sender=In(params.ports),
+            ends=Out(1),
+            quiet=In(1),
+            ended=Out(1),
+            place=Out(1),
+            lo=Out(TURN_BITS),
+            loaded=Out(OPEN_TURNS),
+            waits=Out(1),
+            turn_waits=Out(TURN_BITS),
+            opens=Out(1),
+            opened=In(1),
+            **({"up": In(params.ports), "advanced": In(1), "said": Out(1)} if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lo = Signal(TURN_BITS)
         after = Signal(TURN_BITS, init=1)  # the turn after lo
         done = Signal(self.params.ports)
@@ -114,7 +107,6 @@ class JobTurns(Component):
                 m.d.sync += [unopened.eq(0), self.loaded.eq(0)]
             with m.Else():
                 m.d.sync += unopened.eq((unopened + self.ended - self.opened)[: len(unopened)])
-        return m
 
     def levels(self, m: Module, all_done: Signal) -> tuple[Value, Value]:
         """Return the ports whose DONEs are missing, and whether the oldest turn is over."""

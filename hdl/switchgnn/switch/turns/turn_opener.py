@@ -55,25 +55,22 @@ class TurnOpener(Component):
         )
         super().__init__(
             params,
-            {
-                "write": In(1),
-                "write_job": In(params.job_bits),
-                "write_step": In(exact_log2(PROGRAM_STEPS)),
-                "written": In(params.step),
-                "begin": In(params.jobs),
-                "stop": In(params.jobs),
-                "waits": In(params.jobs),
-                "turns": In(TURN_BITS).array(params.jobs),
-                "places": In(params.jobs),
-                "regions": In(data.ArrayLayout(params.region, 2)).array(params.jobs),
-                "last_steps": In(exact_log2(PROGRAM_STEPS)).array(params.jobs),
-                "opened": Out(params.jobs),
-                "load": Out(stream.Signature(params.task)),
-            },
+            write=In(1),
+            write_job=In(params.job_bits),
+            write_step=In(exact_log2(PROGRAM_STEPS)),
+            written=In(params.step),
+            begin=In(params.jobs),
+            stop=In(params.jobs),
+            waits=In(params.jobs),
+            turns=In(TURN_BITS).array(params.jobs),
+            places=In(params.jobs),
+            regions=In(data.ArrayLayout(params.region, 2)).array(params.jobs),
+            last_steps=In(exact_log2(PROGRAM_STEPS)).array(params.jobs),
+            opened=Out(params.jobs),
+            load=Out(stream.Signature(params.task)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.steps = steps = DualPortMemory(self.memory)
         jobs = range(params.jobs)
@@ -137,7 +134,6 @@ class TurnOpener(Component):
             self,
             opens_what_waits=lambda: ~(self.load.valid | opening) | (self.waits & chosen).any(),
         )
-        return m
 
     def fill_task(self, m: Module, job, step, height, region) -> None:
         """Fill the task that loads a block; its tag is that of the turn before."""

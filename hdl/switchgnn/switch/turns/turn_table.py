@@ -42,34 +42,31 @@ class TurnTable(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "table": In(data.ArrayLayout(params.job, params.jobs)),
-                "begin": In(1),
-                "started": In(params.job_bits),
-                "tables": In(params.job_tables),
-                "write": In(1),
-                "write_step": In(STEP_BITS),
-                "written": In(params.step),
-                "job": In(params.job_bits),
-                "turn": In(TURN_BITS),
-                "about": Out(params.job_turns),
-                "done": In(1),
-                "done_job": In(params.job_bits),
-                "sender": In(params.ports),
-                "quiet": In(1),
-                "ends": Out(1),
-                "ended": Out(params.jobs),
-                "load": Out(stream.Signature(params.task)),
-                "ports": Out(data.ArrayLayout(params.port_job, params.ports)),
-                "regions": Out(data.ArrayLayout(params.port_region, params.ports)),
-                "clear": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
-                "advance": Out(params.ports),
-                **({"above": In(ABOVE_BITS), "advanced": In(1)} if params.links else {}),
-            },
+            table=In(data.ArrayLayout(params.job, params.jobs)),
+            begin=In(1),
+            started=In(params.job_bits),
+            tables=In(params.job_tables),
+            write=In(1),
+            write_step=In(STEP_BITS),
+            written=In(params.step),
+            job=In(params.job_bits),
+            turn=In(TURN_BITS),
+            about=Out(params.job_turns),
+            done=In(1),
+            done_job=In(params.job_bits),
+            sender=In(params.ports),
+            quiet=In(1),
+            ends=Out(1),
+            ended=Out(params.jobs),
+            load=Out(stream.Signature(params.task)),
+            ports=Out(data.ArrayLayout(params.port_job, params.ports)),
+            regions=Out(data.ArrayLayout(params.port_region, params.ports)),
+            clear=Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
+            advance=Out(params.ports),
+            **({"above": In(ABOVE_BITS), "advanced": In(1)} if params.links else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.opener = opener = TurnOpener(params)
         connect(m, opener.load, flipped(self.load))
@@ -87,7 +84,6 @@ class TurnTable(Component):
         m.d.comb += self.ends.eq(Cat(turns.ends for turns, _ in jobs).any())
         for k in range(params.ports):
             self.report_port(m, jobs, k)
-        return m
 
     def add_job(self, m: Module, opener: TurnOpener, k: int) -> tuple[JobTurns, Any]:
         """Add the turns of a job; return them and the operands of its start."""

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, ResetSignal
 from amaranth.sim import Simulator
 
 from gen.base.emission.emit import Port, emit
@@ -24,12 +24,10 @@ def test_like_parts_become_one_module():
 
 def test_counts_multiply_down_the_hierarchy():
     class Nest(Pair):
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             m.submodules.left = left = Pair(self.params)
             m.submodules.right = right = Pair(self.params)
             m.d.comb += [left.x.eq(self.x), right.x.eq(left.y), self.y.eq(right.y)]
-            return m
 
     counts = emit(Nest(PairParams())).counts()
     assert counts == {"leaf_4": 4, "leaf_9": 2, "pair": 2, "nest": 1}
@@ -37,13 +35,11 @@ def test_counts_multiply_down_the_hierarchy():
 
 def test_an_expression_is_written_once_however_often_it_is_used():
     class Shared(Pair):
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             value = self.x
             for _ in range(12):
                 value = (value + value)[:4]
             m.d.comb += [self.y.eq(value), self.z.eq(value)]
-            return m
 
     assert emit(Shared(PairParams())).verilog.count(" + ") == 12
 
@@ -63,11 +59,9 @@ def test_names_that_do_not_distinguish_are_refused():
         """Has one name for all sizes."""
 
     class Clash(Pair):
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             m.submodules.narrow = Leaf(Vague(bits=1))
             m.submodules.wide = Leaf(Vague(bits=2))
-            return m
 
     with pytest.raises(ValueError, match="leaf_same"):
         emit(Clash(PairParams()))
@@ -92,12 +86,10 @@ class TwoClocks(Leaf):
 
     domains = ("sync", "slow")
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.first = first = Leaf(self.params)
         m.submodules.second = second = DomainRenamer("slow")(Leaf(self.params))
         m.d.comb += [first.a.eq(self.a), second.a.eq(first.b), self.b.eq(second.b)]
-        return m
 
 
 def instances(verilog):
@@ -119,8 +111,7 @@ def test_clocks_are_renamed_where_a_component_is_placed():
     class Around(Pair):
         domains = ("core",)
 
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             m.domains.fast = ClockDomain(local=True)
             m.submodules.both = both = DomainRenamer({"sync": "core", "slow": "fast"})(
                 TwoClocks(LeafParams())
@@ -131,7 +122,6 @@ def test_clocks_are_renamed_where_a_component_is_placed():
                 both.a.eq(self.x),
                 self.y.eq(both.b),
             ]
-            return m
 
     module = emit(Around(PairParams())).top
     assert module.domains == ("core",)

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.hdl import Const, Module, Mux, Signal, signed
+from amaranth.hdl import Const, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -55,8 +55,7 @@ class Everything(Component):
         ports = {"a": In(w), "b": In(w), "c": In(signed(w)), "d": In(signed(w)), "at": In(2)}
         super().__init__(params, ports | {"pair": In(pair), "o": Out(600), "r": Out(w)})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         a, b, c, d, at, w = self.a, self.b, self.c, self.d, self.at, self.params.width
         words = [a, b, self.pair.low, self.pair.high]
         values = [operator(x, y) for x, y in ((a, b), (c, d), (a, d)) for operator in OPERATORS]
@@ -87,7 +86,6 @@ class Everything(Component):
         bits = [bit for value in values for bit in value]
         for place, bit in enumerate(bits[: len(self.o)]):
             m.d.comb += self.o[place].eq(bit)
-        return m
 
 
 OPERATORS = [
@@ -121,15 +119,13 @@ def test_the_name_of_a_placed_module_s_port_is_no_signal_s():
         """Has a signal whose name the writer would give to what a placed module takes."""
 
         def __init__(self, params):
-            super().__init__(params, {"a": In(4), "b": In(4), "o": Out(4), "p": Out(4)})
+            super().__init__(params, a=In(4), b=In(4), o=Out(4), p=Out(4))
 
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             m.submodules.leaf = leaf = Leaf(LeafParams())
             named = Signal(4, name="leaf_a")
             m.d.comb += [leaf.a.eq(self.a ^ self.b), self.o.eq(leaf.b), named.eq(self.a & self.b)]
             m.d.comb += self.p.eq(named ^ (named >> 1))
-            return m
 
     modules = emit(Named(EverythingParams())).modules
     module = modules["named_4"]

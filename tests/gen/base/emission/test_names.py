@@ -5,7 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -30,10 +30,9 @@ class Store(Component):
     """Has everything that gets a name: parts, parts of registers, a memory, names used twice."""
 
     def __init__(self, params):
-        super().__init__(params, {"address": In(4), "state": In(8), "y": Out(8), "z": Out(8)})
+        super().__init__(params, address=In(4), state=In(8), y=Out(8), z=Out(8))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         if self.params.more:
             spare, control = Signal(8, name="spare"), Signal(8, name="control")
             m.d.comb += [spare.eq(self.state ^ 1), control.eq(spare)]
@@ -52,7 +51,6 @@ class Store(Component):
         m.d.sync += [first.eq(second), second.eq(control.b), state.eq(self.state), self.z.eq(first)]
         m.d.sync += halves[4:].eq(self.state[4:])
         m.d.comb += [halves[:4].eq(self.address), self.y.eq(~halves)]
-        return m
 
 
 def registers(verilog):

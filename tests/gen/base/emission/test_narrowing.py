@@ -132,12 +132,10 @@ class NoParams:
 def test_a_constant_that_does_not_fit_is_refused(make):
     class Constant(Component):
         def __init__(self):
-            super().__init__(NoParams(), {"a": In(8), "b": Out(8)})
+            super().__init__(NoParams(), a=In(8), b=Out(8))
 
-        def elaborate(self, platform):
-            m = Module()
+        def build(self, m):
             m.d.sync += self.b.eq(self.a & make())
-            return m
 
     with pytest.raises((NarrowingError, Warning), match="300"):
         emit(Constant())

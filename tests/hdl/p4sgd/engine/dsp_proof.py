@@ -21,11 +21,12 @@ class PlaneSumProof(Component):
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
-            {"plane": In(params.lanes), "negative": In(1), "weights": In(params.model.weights)},
+            plane=In(params.lanes),
+            negative=In(1),
+            weights=In(params.model.weights),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.slices = slices = PlaneSum(params)
         m.submodules.tree = tree = GatedAdderTree(params.bank.tree)
@@ -48,7 +49,6 @@ class PlaneSumProof(Component):
         with m.If(known):
             claim(m, "slices_sum_what_the_tree_sums", sum(slices.terms) == expected)
         reach(m, "a_sum_of_all_lanes", known & (total == sum(1 << k for k in range(5))))
-        return m
 
 
 class GradientProof(Component):
@@ -62,18 +62,15 @@ class GradientProof(Component):
         self.peeks = {"exact": "tree.exact", "sum": f"slices.cascade.slice_{last}.sum"}
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "first": In(1),
-                "planes": In(params.banks),
-                "scaled": In(signed_array(params.bank.scaled_bits, params.banks)),
-                "exact": In(signed(params.gradient.bits)),
-                "sum": In(DSP_BITS),
-            },
+            valid=In(1),
+            first=In(1),
+            planes=In(params.banks),
+            scaled=In(signed_array(params.bank.scaled_bits, params.banks)),
+            exact=In(signed(params.gradient.bits)),
+            sum=In(DSP_BITS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         in_luts = replace(params, dsp=False)
         m.submodules.slices = slices = GradientLane(params)
@@ -99,4 +96,3 @@ class GradientProof(Component):
             claim(m, "slices_add_up_the_same", same == exact)
             claim(m, "the_same_gradient", slices.gradient == gradient)
         reach(m, "a_gradient_of_two_planes", known & (gradient == 5) & ~self.first)
-        return m

@@ -1,6 +1,6 @@
 """Puts a worker's model port on engines that only remember weights."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -30,17 +30,14 @@ class RememberingEngine(Component):
         engine = params.engine
         super().__init__(
             params,
-            {
-                "pause": In(1),
-                "together": In(1),
-                "load": In(stream.Signature(engine.model.load)),
-                "peek": In(stream.Signature(engine.model.address)),
-                "peeked": Out(stream.Signature(engine.model.group)),
-            },
+            pause=In(1),
+            together=In(1),
+            load=In(stream.Signature(engine.model.load)),
+            peek=In(stream.Signature(engine.model.address)),
+            peeked=Out(stream.Signature(engine.model.group)),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         engine = self.params.engine
         m.submodules.weights = weights = memory.Memory(
             shape=engine.model.group.size, depth=1 << engine.model.address.size, init=[]
@@ -57,7 +54,6 @@ class RememberingEngine(Component):
             self.answer_together(m, weights.read_port(domain="comb"), where)
         with m.Else():
             self.answer_later(m, weights.read_port(), where)
-        return m
 
     def answer_together(self, m, read, where):
         waited = Signal(2)
@@ -96,17 +92,14 @@ class ModelBench(Component):
         port = ModelPort(params.worker)
         super().__init__(
             params,
-            {
-                "s_axi": port.signature.members["s_axi"],
-                "allow": In(1),
-                "busy": Out(1),
-                "pause": In(params.worker.engines),
-                "together": In(1),
-            },
+            s_axi=port.signature.members["s_axi"],
+            allow=In(1),
+            busy=Out(1),
+            pause=In(params.worker.engines),
+            together=In(1),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.port = port = ModelPort(self.params.worker)
         connect(m, flipped(self.s_axi), port.s_axi)
         m.d.comb += [port.allow.eq(self.allow), self.busy.eq(port.busy)]
@@ -120,4 +113,3 @@ class ModelBench(Component):
             connect(m, port.load[index], engine.load)
             connect(m, port.peek[index], engine.peek)
             connect(m, engine.peeked, port.peeked[index])
-        return m

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.axi import Response
@@ -47,8 +46,7 @@ class ReaderOnMemories(Component):
         settings = In(params.memory.settings).array(self.ports)
         super().__init__(params, members | {"settings": settings})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.reader = reader = self.reader
         ports = reader.m_axi if isinstance(reader.m_axi, Sequence) else [reader.m_axi]
         for index, port in enumerate(ports):
@@ -66,7 +64,6 @@ class ReaderOnMemories(Component):
                     connect(m, flipped(own), reference)
                 else:
                     m.d.comb += reference.eq(own) if member.flow == In else own.eq(reference)
-        return m
 
 
 def run_on_memories(reader, worker, test_module, folder: Path, rng, beats: int):

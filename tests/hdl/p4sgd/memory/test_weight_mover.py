@@ -3,7 +3,6 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.axi import Response
@@ -44,8 +43,7 @@ class MoverOnMemory(Component):
         self.kept = tuple(members)
         super().__init__(params, members | {"memory": In(weight_memory_params(params).settings)})
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.mover = mover = self.mover
         m.submodules.memory = memory = AxiRam(weight_memory_params(self.params))
         connect(m, mover.axi, memory.axi)
@@ -57,7 +55,6 @@ class MoverOnMemory(Component):
                 connect(m, flipped(own), part)
             else:
                 m.d.comb += part.eq(own) if member.flow == In else own.eq(part)
-        return m
 
 
 @pytest.mark.parametrize(

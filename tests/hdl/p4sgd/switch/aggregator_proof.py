@@ -35,18 +35,15 @@ class AggregatorProof(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "slot": In(params.slot_bits),
-                "valid": In(1),
-                "clear": In(1),
-                "ahead": In(params.header),
-                "request": In(params.request),
-                "entries": In(data.ArrayLayout(params.state, params.slots)),
-            },
+            slot=In(params.slot_bits),
+            valid=In(1),
+            clear=In(1),
+            ahead=In(params.header),
+            request=In(params.request),
+            entries=In(data.ArrayLayout(params.state, params.slots)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = Aggregator(params)
         m.submodules.requested = requested = RequestPromises(params)  # the request of the outputs
@@ -69,7 +66,6 @@ class AggregatorProof(Component):
         slot = Signal(slot_layout(params))
         m.d.comb += slot.eq(Array(slot.as_value() for slot in slots)[watched])
         self.follow_workers(m, dut, requested, watched, slot)
-        return m
 
     def follow_rule(self, m: Module, dut: Aggregator, requested: RequestPromises) -> list:
         """Model the specification's slots before ``requested``; check outputs and memory by

@@ -64,8 +64,7 @@ class IsolationProof(Component):
         members = {name: member for name, member in free.items() if member.flow == In} | shown
         super().__init__(params, {f"{c}_{k}": v for c in COPIES for k, v in members.items()})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         own = Signal(self.params.job_bits)
         m.d.comb += own.eq(AnyConst(self.params.job_bits))
         sides = []
@@ -80,7 +79,6 @@ class IsolationProof(Component):
         self.compare_tables(m, sides, both)
         self.compare_requests(m, sides)
         self.happenings(m, sides, both)
-        return m
 
     def send(self, m: Module, sides: list["Side"]) -> None:
         """Let the job's rightful packets come to both copies alike, or to none."""

@@ -33,16 +33,14 @@ class JobTableProof(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "command": In(self.command_layout),
-                "waiting": In(1),
-                "packet_valid": In(1),
-                "sender": In(params.ports),
-                "packet": In(params.packet),
-                "table": In(data.ArrayLayout(params.job, params.jobs)),
-                "state": In(self.states),
-                **self.more_inputs(params),
-            },
+            command=In(self.command_layout),
+            waiting=In(1),
+            packet_valid=In(1),
+            sender=In(params.ports),
+            packet=In(params.packet),
+            table=In(data.ArrayLayout(params.job, params.jobs)),
+            state=In(self.states),
+            **self.more_inputs(params),
         )
 
     def more_inputs(self, params) -> dict:
@@ -53,8 +51,7 @@ class JobTableProof(Component):
         """Give the table any commands."""
         m.d.comb += dut.command.eq(self.command)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = granted(JobTable(params))
         m.submodules.requested = requested = RequestPromises(params)
@@ -87,7 +84,6 @@ class JobTableProof(Component):
             others = [self.table[j].active for j in range(params.jobs) if j != k]
             reach(m, f"packet_of_job_{k}_beside_others", own & Cat(others).all())
         self.happenings(m, dut, requested)
-        return m
 
     def happenings(self, m: Module, dut: JobTable, requested: RequestPromises) -> None:
         """Reach the first and last slot, a start under load, and one of a job that runs."""

@@ -32,20 +32,17 @@ class SlotReference(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "request": In(params.request),
-                "before": In(slot_layout(params)),
-                "after": Out(slot_layout(params)),
-                "verdict": Out(Verdict),
-                "answered": Out(1),
-                "pending": Out(1),
-                "bm": Out(params.ports),
-            },
+            clear=In(1),
+            request=In(params.request),
+            before=In(slot_layout(params)),
+            after=Out(slot_layout(params)),
+            verdict=Out(Verdict),
+            answered=Out(1),
+            pending=Out(1),
+            bm=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
         worker, everyone = request.sender, request.everyone
         behind = Signal(8)
@@ -82,7 +79,6 @@ class SlotReference(Component):
                     self.answered.eq(after.ack_bm == everyone),
                     self.bm.eq(everyone),
                 ]
-        return m
 
     def partial(self, m: Module, behind: Signal) -> None:
         """Add the part for partial activations."""

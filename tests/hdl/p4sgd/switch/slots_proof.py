@@ -38,8 +38,7 @@ class SlotsProof(Component):
         self.peeks = {f"{copy}_entries": f"{copy}.slots.entries.memory[*]" for copy in COPIES}
         super().__init__(params, {f"{c}_{name}": v for c in COPIES for name, v in each.items()})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         watched = Signal(self.params.slot_bits)
         m.d.comb += watched.eq(AnyConst(self.params.slot_bits))
         sides = []
@@ -74,7 +73,6 @@ class SlotsProof(Component):
         reach(
             m, "a_sum_beside_others", requested & met & first.dut.answered & ~first.dut.answer.acked
         )
-        return m
 
 
 class Slots:

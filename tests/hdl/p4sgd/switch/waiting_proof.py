@@ -27,19 +27,16 @@ class WaitingProof(Component):
         self.longest = params.ports  #: a turn of each other port, and a slot that is cleared
         super().__init__(
             params,
-            {
-                "requesting": In(params.ports),
-                "offered": In(TENANT_COMMAND),
-                "offers": In(1),
-                "sharing": In(SHARING),
-                "packet": In(params.packet),
-                "progress": In(params.progress),
-                "state": In(State),
-            },
+            requesting=In(params.ports),
+            offered=In(TENANT_COMMAND),
+            offers=In(1),
+            sharing=In(SHARING),
+            packet=In(params.packet),
+            progress=In(params.progress),
+            state=In(State),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
         m.submodules.jobs = jobs = JobTable(params)
@@ -66,7 +63,6 @@ class WaitingProof(Component):
         others = [State.TAKE, State.CLEAR, State.END, State.ANSWER]
         deciding = ~Cat(self.state == state for state in others).any()
         claim(m, "decided_in_time", self.count(m, deciding, most, "deciding") < most)
-        return m
 
     def count(self, m: Module, goes_on: Value, most: int, name: str) -> Signal:
         """Count the cycles for which something has gone on before this one, past ``most``."""

@@ -24,19 +24,16 @@ class WorkerRecord(Component):
     def __init__(self, params: SwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "start": In(1),
-                "added": In(1),
-                "acknowledged": In(1),
-                "use": In(8),
-                "payload": In(params.payload),
-                "before": Out(record_layout(params)),
-                "after": Out(record_layout(params)),
-            },
+            start=In(1),
+            added=In(1),
+            acknowledged=In(1),
+            use=In(8),
+            payload=In(params.payload),
+            before=Out(record_layout(params)),
+            after=Out(record_layout(params)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += self.after.eq(self.before)
         m.d.sync += self.before.eq(self.after)
         with m.If(self.added):
@@ -49,4 +46,3 @@ class WorkerRecord(Component):
                 self.before.provided.eq(USES - 1),
                 self.before.acked.eq(USES - 1),
             ]
-        return m

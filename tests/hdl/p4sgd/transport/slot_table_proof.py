@@ -51,31 +51,28 @@ class SlotTableProof(Component):
         self.slots = range(params.slots)
         super().__init__(
             params,
-            {
-                "clear": In(1),
-                "start": In(1),
-                "delivered": In(1),
-                "valid": In(1),
-                "arrival": In(params.arrival),
-                "question": In(params.slot_bits),
-                "progress": In(data.ArrayLayout(Progress, params.slots)),
-                "cleared": In(params.slot_bits),
-                "previous_use": In(USE_BITS),
-                "waiting": In(params.count_bits),
-                "started": In(1),
-                "freed": In(1),
-                "full": In(1),
-                "all_but_one": In(params.count_bits),
-                "deliver_bit": In(1),
-                "deliver_ahead": In(params.count_bits),
-                "see_slot": In(params.slot_bits),
-                "see_bit": In(1),
-                "see_ahead": In(params.count_bits),
-            },
+            clear=In(1),
+            start=In(1),
+            delivered=In(1),
+            valid=In(1),
+            arrival=In(params.arrival),
+            question=In(params.slot_bits),
+            progress=In(data.ArrayLayout(Progress, params.slots)),
+            cleared=In(params.slot_bits),
+            previous_use=In(USE_BITS),
+            waiting=In(params.count_bits),
+            started=In(1),
+            freed=In(1),
+            full=In(1),
+            all_but_one=In(params.count_bits),
+            deliver_bit=In(1),
+            deliver_ahead=In(params.count_bits),
+            see_slot=In(params.slot_bits),
+            see_bit=In(1),
+            see_ahead=In(params.count_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = granted(SlotTable(params))
         count = Signal(params.count_bits)
@@ -104,7 +101,6 @@ class SlotTableProof(Component):
             self.compare(m, dut, count, slots, late, unseen, waited)
             self.tie(m, dut, count, slots, late, unseen, waited)
         self.happenings(m, dut, count, slots)
-        return m
 
     def follow_rule(self, m: Module, dut: SlotTable, slots, late, unseen) -> None:
         """Model the specification's slots; return the verdict that it gives."""

@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.component import Component
@@ -32,8 +31,7 @@ class LookupBench(Component):
             | {name: stored[name] for name in ("write", "context", "slot")},
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.lookup = lookup = SourceLookup(self.params)
         m.submodules.contexts = contexts = TurnContexts(self.params)
         connect(m, flipped(self.lookups), lookup.lookups)
@@ -47,7 +45,6 @@ class LookupBench(Component):
         ]
         for name in ("write", "slot", "context"):
             m.d.comb += getattr(contexts, name).eq(getattr(self, name))
-        return m
 
 
 #: In these addresses every bit of a place counts.

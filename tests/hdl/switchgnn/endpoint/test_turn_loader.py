@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -48,8 +47,7 @@ class LoaderBench(Component):
             },
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.loader = loader = TurnLoader(self.params)
         m.submodules.reader = reader = TableReader(self.params)
         connect(m, loader.request, reader.requests[0])
@@ -64,7 +62,6 @@ class LoaderBench(Component):
         ]
         m.d.comb += [getattr(loader, name).eq(getattr(self, name)) for name in INPUTS]
         m.d.comb += [getattr(self, name).eq(getattr(loader, name)) for name in OUTPUTS]
-        return m
 
 
 test_turn_loader = simulated(LoaderBench, SIZES, __name__)

@@ -44,10 +44,9 @@ class Switches(Component):
                 f"s_axil_{k}": In(AxiLiteSignature(address_bits=bits)),
             }
         count = params.count
-        super().__init__(params, {**buses, "restart": In(count), "leaving": Out(count * ports)})
+        super().__init__(params, **buses, restart=In(count), leaving=Out(count * ports))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         leaving = []
         for k in range(self.params.count):
             domain = ClockDomain(f"switch_{k}", local=True)
@@ -64,4 +63,3 @@ class Switches(Component):
                 connect(m, switch.m_axis[port], flipped(getattr(self, f"m_axis_{k}")[port]))
                 leaving.append(switch.m_axis[port].tvalid)
         m.d.comb += self.leaving.eq(Cat(leaving))
-        return m

@@ -8,7 +8,6 @@ import random
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 from cocotb.triggers import RisingEdge
 
@@ -50,20 +49,17 @@ class TwoHosts(Component):
         host = PcieHost(params.host).signature.members
         super().__init__(
             params,
-            {
-                **{f"{name}_{port}": members[port] for name in HOSTS for port in both},
-                "limits": members["limits"],
-                "numbers": members["numbers"],
-                "rq": members["rq"],
-                "rc": members["rc"],
-                "settings": host["settings"],
-                "counts": host["counts"],
-                "index": In(8),
-            },
+            **{f"{name}_{port}": members[port] for name in HOSTS for port in both},
+            limits=members["limits"],
+            numbers=members["numbers"],
+            rq=members["rq"],
+            rc=members["rc"],
+            settings=host["settings"],
+            counts=host["counts"],
+            index=In(8),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         for name in HOSTS:
             m.submodules[name] = requester = Requester(self.params.requester)
             for port in ("requests", "writes", "data"):
@@ -89,7 +85,6 @@ class TwoHosts(Component):
                 connect(m, requester.rq, flipped(self.rq))
                 connect(m, flipped(self.rc), requester.rc)
                 m.d.comb += requester.numbers.eq(self.numbers)
-        return m
 
 
 SIZES = [

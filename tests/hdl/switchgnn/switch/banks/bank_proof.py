@@ -58,22 +58,19 @@ class BankProof(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "command": In(params.bank_command),
-                "payload": In(params.sums),
-                "sums": In(data.ArrayLayout(params.sums, params.slots)),
-                "states": In(data.ArrayLayout(params.state, params.slots)),
-                "clearing": In(params.slot_bits),
-                "pushed": In(push_layout(params)),
-                "popped": In(1),
-                "requested": In(params.port_bits),
-                "head": In(params.slot_bits),
-                **list_inputs(params),
-            },
+            command=In(params.bank_command),
+            payload=In(params.sums),
+            sums=In(data.ArrayLayout(params.sums, params.slots)),
+            states=In(data.ArrayLayout(params.state, params.slots)),
+            clearing=In(params.slot_bits),
+            pushed=In(push_layout(params)),
+            popped=In(1),
+            requested=In(params.port_bits),
+            head=In(params.slot_bits),
+            **list_inputs(params),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, command = self.params, self.command
         m.submodules.dut = dut = granted(Bank(params))
         m.d.comb += [dut.command.eq(command), dut.payload.eq(self.payload)]
@@ -108,7 +105,6 @@ class BankProof(Component):
                 check(m, "complete_if_used", entry.used)
             check(m, "leaves_by_a_port", entry.port < params.ports)
             check(m, "used_if_it_expects_some", ~entry.used | (entry.expected != 0))
-        return m
 
     def follow_rule(self, m: Module, dut: Bank, slot) -> list:
         """Model the aggregators; what the bank says and its memories are compared with them."""

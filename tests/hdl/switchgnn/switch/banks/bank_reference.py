@@ -14,20 +14,17 @@ class BankReference(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "command": In(params.bank_command),
-                "payload": In(params.sums),
-                "before": In(params.entry),
-                "recent": In(1),  # the sums were changed by one of the last two commands
-                "after": Out(params.entry),
-                "added": Out(1),
-                "error": Out(TableError),
-                "leaves": Out(1),
-            },
+            command=In(params.bank_command),
+            payload=In(params.sums),
+            before=In(params.entry),
+            recent=In(1),  # the sums were changed by one of the last two commands
+            after=Out(params.entry),
+            added=Out(1),
+            error=Out(TableError),
+            leaves=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         command, before, after = self.command, self.before, self.after
         of_turn = before.tag == command.tag
         outside = Signal()
@@ -57,7 +54,6 @@ class BankReference(Component):
                     m.d.comb += self.error.eq(TableError.OUTSIDE)
                 with m.Else():
                     self.load(m)
-        return m
 
     def add(self, m: Module, of_turn) -> None:
         """Add a contribution, or begin with it."""

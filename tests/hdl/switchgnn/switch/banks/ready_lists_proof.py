@@ -111,16 +111,13 @@ class ReadyListsProof(Component):
     def __init__(self, params: GnnSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "push": In(push_layout(params)),
-                "pop": In(1),
-                "port": In(params.port_bits),
-                **list_inputs(params),
-            },
+            push=In(push_layout(params)),
+            pop=In(1),
+            port=In(params.port_bits),
+            **list_inputs(params),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.dut = dut = granted(ReadyLists(self.params))
         m.d.comb += [dut.push.eq(self.push), dut.pop.eq(self.pop), dut.port.eq(self.port)]
         queues = follow_lists(m, self.params, dut, self, claim)
@@ -128,4 +125,3 @@ class ReadyListsProof(Component):
         reach(m, "three_lists", (queues[0].count == 2) & queues[1].ready & queues[2].ready)
         same = self.push.valid & self.pop & (self.push.port == self.port)
         reach(m, "the_only_one_is_replaced", same & (queues[0].count == 1) & (self.port == 0))
-        return m

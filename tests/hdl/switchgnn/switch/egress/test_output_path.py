@@ -5,7 +5,6 @@ from collections import deque
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
@@ -44,8 +43,7 @@ class OutputPath(Component):
         axis = {"axis": Out(params.frames.axis).array(params.ports)}
         super().__init__(params, members | shown | ports | axis)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.schedule = schedule = ReadSchedule(self.params.read_schedule)
         m.submodules.path = path = ResultPath(self.params)
         m.d.comb += [schedule.holes.eq(self.holes), schedule.taken.eq(self.taken)]
@@ -69,7 +67,6 @@ class OutputPath(Component):
                 port.deliver.eq(path.deliver[k]),
                 port.delivery.eq(path.delivery),
             ]
-        return m
 
 
 test_output_path = simulated(

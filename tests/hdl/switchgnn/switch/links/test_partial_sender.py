@@ -6,7 +6,6 @@ from dataclasses import replace
 import cocotb
 import numpy as np
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
@@ -34,11 +33,10 @@ class LinkOut(Component):
     def __init__(self, params):
         members = PartialSender(params).signature.members
         outer = {name: member for name, member in members.items() if not name.startswith("port_")}
-        super().__init__(params, {**outer, "axis": Out(params.frames.axis)})
+        super().__init__(params, **outer, axis=Out(params.frames.axis))
         self.outer = outer
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.sender = sender = PartialSender(self.params)
         m.submodules.port = port = EgressPort(self.params)
         connect(m, port.axis, flipped(self.axis))
@@ -55,7 +53,6 @@ class LinkOut(Component):
             port.deliver.eq(sender.port_deliver),
             port.delivery.eq(sender.port_delivery),
         ]
-        return m
 
 
 @pytest.mark.parametrize(("lanes", "window", "queued"), [(2, 4, 1), (32, 16, 8)])

@@ -4,7 +4,6 @@ import random
 from collections import deque
 
 import cocotb
-from amaranth.hdl import Module
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.results.read_schedule import ReadSchedule
@@ -29,8 +28,7 @@ class ClosingPorts(Component):
         members = dict(ReadSchedule(params).signature.members)
         super().__init__(params, members)
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.schedule = schedule = ReadSchedule(self.params)
         for name in ("holes", "urgent", "taken"):
             m.d.comb += getattr(schedule, name).eq(getattr(self, name))
@@ -38,7 +36,6 @@ class ClosingPorts(Component):
             m.d.comb += inside.eq(outside)
         m.d.comb += schedule.open.eq(self.open & ~schedule.claim)
         m.d.comb += [getattr(self, name).eq(getattr(schedule, name)) for name in SHOWN]
-        return m
 
 
 test_read_schedule = simulated(ClosingPorts, SIZES, __name__, each=True)

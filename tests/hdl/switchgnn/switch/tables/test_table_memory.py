@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import cocotb
 import pytest
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -43,19 +43,16 @@ class OnRams(Component):
     def __init__(self, params):
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "lists": Out(stream.Signature(params.result)),
-                "descriptors": Out(stream.Signature(params.result)),
-                "settings": In(params.settings),
-                "state": Out(params.state),
-                "taken": Out(params.ports),  # bursts that are taken
-                **ram_members(params),
-            },
+            requests=In(stream.Signature(params.request)),
+            lists=Out(stream.Signature(params.result)),
+            descriptors=Out(stream.Signature(params.result)),
+            settings=In(params.settings),
+            state=Out(params.state),
+            taken=Out(params.ports),  # bursts that are taken
+            **ram_members(params),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.tables = tables = TableMemory(self.params)
         connect(m, flipped(self.requests), tables.requests)
         connect(m, tables.lists, flipped(self.lists))
@@ -66,7 +63,6 @@ class OnRams(Component):
             self.taken.eq(Cat(axi.arvalid & axi.arready & (axi.arlen == 0) for axi in tables.axi)),
         ]
         add_rams(m, self.params, self, tables.axi)
-        return m
 
 
 @pytest.mark.parametrize("params", SIZES.values(), ids=SIZES)

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import cocotb
 import pytest
-from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -57,22 +56,19 @@ class Rows(Component):
             tables |= ram_members(params.table_memory)
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "task": In(params.task),
-                "fence": In(stream.Signature(params.task)),
-                "load": In(stream.Signature(params.task)),
-                "payloads": In(stream.Signature(params.payload_words)),
-                **tables,
-                "hold": Out(1),
-                "still": In(1),
-                "copy_room": In(1),
-                **{name: Out(sequencer[name].shape) for name in (*SHOWN, *COPIES)},
-            },
+            valid=In(1),
+            task=In(params.task),
+            fence=In(stream.Signature(params.task)),
+            load=In(stream.Signature(params.task)),
+            payloads=In(stream.Signature(params.payload_words)),
+            **tables,
+            hold=Out(1),
+            still=In(1),
+            copy_room=In(1),
+            **{name: Out(sequencer[name].shape) for name in (*SHOWN, *COPIES)},
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.queue = queue = TaskQueue(self.params)
         tables = add_tables(m, self.params)
         m.submodules.sequencer = sequencer = TaskSequencer(self.params)
@@ -99,7 +95,6 @@ class Rows(Component):
             sequencer.copy_room.eq(self.copy_room),
             *(getattr(self, name).eq(getattr(sequencer, name)) for name in (*SHOWN, *COPIES)),
         ]
-        return m
 
 
 @pytest.mark.parametrize("params", SIZES, ids=lambda p: f"{p.banks}x{p.lanes} {p.tables}")
