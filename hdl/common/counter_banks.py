@@ -37,17 +37,14 @@ class CounterBanks(Component):
         counters = params.counters
         super().__init__(
             params,
-            {
-                "events": In(counters.events).array(params.count),
-                "clear": In(1),
-                "part": In(range(params.named)),
-                "select": In(counters.index_bits),
-                "value": Out(counters.bits),
-            },
+            events=In(counters.events).array(params.count),
+            clear=In(1),
+            part=In(range(params.named)),
+            select=In(counters.index_bits),
+            value=Out(counters.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         values = []
         for k, events in enumerate(self.events):
             m.submodules[f"bank_{k}"] = bank = CounterBank(self.params.counters)
@@ -63,4 +60,3 @@ class CounterBanks(Component):
                     m.d.sync += self.value.eq(value)
             with m.Default():
                 m.d.sync += self.value.eq(0)
-        return m

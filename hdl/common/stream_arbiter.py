@@ -61,15 +61,12 @@ class StreamArbiter(Component):
     def __init__(self, params: StreamArbiterParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.shape)).array(params.count),
-                "o": Out(stream.Signature(params.output)),
-                **({"hold": In(params.count)} if params.holds else {}),
-            },
+            i=In(stream.Signature(params.shape)).array(params.count),
+            o=Out(stream.Signature(params.output)),
+            **({"hold": In(params.count)} if params.holds else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.out = out = StreamRegister.sized(shape=params.output)
         beat = Signal(params.output)
@@ -83,7 +80,7 @@ class StreamArbiter(Component):
                 out.i.valid.eq(self.i[0].valid),
                 self.i[0].ready.eq(out.i.ready),
             ]
-            return m
+            return
         chosen = Signal(params.count, init=1 << params.count - 1)
         others = Signal(params.count)  # inputs with a waiting beat, other than the chosen one
         moves_on = Signal()  # another input is chosen, if one waits
@@ -114,7 +111,6 @@ class StreamArbiter(Component):
             with m.If(comes & out.i.ready):
                 m.d.sync += inside.eq(~ends)
         expect(m, self, what_waits_stays=lambda: self.what_waits_stays(m))
-        return m
 
     def what_waits_stays(self, m: Module) -> Value:
         """Return whether each input that was not taken is still valid."""

@@ -30,19 +30,16 @@ class RequestCheck(Component):
     def __init__(self, params: SnicParams) -> None:
         super().__init__(
             params,
-            {
-                "request": In(params.rig.request),
-                "command": Out(params.rig.command),
-                "filter": In(1),
-                "filter_illegal": In(1),
-                "clear": In(1),
-                "taken": In(1),
-                "ended": In(1),
-            },
+            request=In(params.rig.request),
+            command=Out(params.rig.command),
+            filter=In(1),
+            filter_illegal=In(1),
+            clear=In(1),
+            taken=In(1),
+            ended=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         rig = self.params.rig
         request, command = self.request, self.command
         under_way = Signal(bits_for(self.params.units * (rig.commands + 2)))
@@ -70,7 +67,6 @@ class RequestCheck(Component):
             m.d.sync += known.eq(0)
         with m.If(self.taken & self.filter & fresh & ~illegal):
             m.d.sync += [known.eq(1), array.eq(requested)]
-        return m
 
     def illegal(self) -> Value:
         """Return whether no unit can carry out the request."""

@@ -29,15 +29,12 @@ class ReadDispatch(Component):
     def __init__(self, params: UnitsParams) -> None:
         super().__init__(
             params,
-            {
-                "reads": In(stream.Signature(READ_PR)),
-                "servers": In(params.units),
-                "o": Out(stream.Signature(READ_PR)).array(params.units),
-            },
+            reads=In(stream.Signature(READ_PR)),
+            servers=In(params.units),
+            o=Out(stream.Signature(READ_PR)).array(params.units),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         requesting = Cat(o.ready & self.servers[k] for k, o in enumerate(self.o))
         turn = add_choice(m, "turns", requesting, self.reads.valid)
         for k, o in enumerate(self.o):
@@ -46,7 +43,6 @@ class ReadDispatch(Component):
                 o.valid.eq(self.reads.valid & turn[k]),
             ]
         m.d.comb += self.reads.ready.eq(requesting.any())
-        return m
 
 
 class ResponseRoute(Component):
@@ -60,15 +56,12 @@ class ResponseRoute(Component):
     def __init__(self, params: UnitsParams) -> None:
         super().__init__(
             params,
-            {
-                "responses": In(stream.Signature(RESPONSE_BEAT)),
-                "o": Out(stream.Signature(RESPONSE_BEAT)).array(params.units),
-                "lost": Out(1),
-            },
+            responses=In(stream.Signature(RESPONSE_BEAT)),
+            o=Out(stream.Signature(RESPONSE_BEAT)).array(params.units),
+            lost=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         response, tid = self.responses, self.responses.payload.pr.tid
         requested = Cat(tid == k for k in range(self.params.units))
         m.d.comb += [
@@ -78,4 +71,3 @@ class ResponseRoute(Component):
         ]
         for k, o in enumerate(self.o):
             m.d.comb += [o.payload.eq(response.payload), o.valid.eq(response.valid & requested[k])]
-        return m

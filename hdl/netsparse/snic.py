@@ -106,20 +106,17 @@ class Snic(Component):
         }
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                **host_ports(params),
-                "m_axi_dram": Out(FilterCache(params.filter).axi.signature),
-                "m_axis_reads": Out(AXIS),
-                "m_axis_responses": Out(AXIS),
-                "s_axis_reads": In(AXIS),
-                "s_axis_responses": In(AXIS),
-                "irq": Out(1),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            **host_ports(params),
+            m_axi_dram=Out(FilterCache(params.filter).axi.signature),
+            m_axis_reads=Out(AXIS),
+            m_axis_responses=Out(AXIS),
+            s_axis_reads=In(AXIS),
+            s_axis_responses=In(AXIS),
+            irq=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.work = work = WorkQueue(params)
@@ -143,7 +140,6 @@ class Snic(Component):
         self.settle(m, registers, units, work, filter_)
         self.report(m, registers, units, work, filter_, events)
         self.watch_buses(m, registers, host, filter_, events)
-        return m
 
     def send(
         self, m: Module, registers: RegisterBlock, units: list[RigUnit], events: SnicCounters

@@ -97,23 +97,20 @@ class SnicCounters(Component):
     def __init__(self, params: SnicParams) -> None:
         super().__init__(
             params,
-            {
-                "busy": In(1),
-                "sent": In(params.concatenator(True).events).array(len(CLASSES)),
-                "received": In(RECEIVED).array(len(CLASSES)),
-                "lost": In(1),
-                "filter": In(params.filter.events),
-                "read": In(HOST_EVENTS),
-                "write": In(HOST_EVENTS),
-                "dropped": In(len(BUSES)),
-                "clear": In(1),
-                "select": In(SNIC_COUNTERS.index_bits),
-                "value": Out(SNIC_COUNTERS.bits),
-            },
+            busy=In(1),
+            sent=In(params.concatenator(True).events).array(len(CLASSES)),
+            received=In(RECEIVED).array(len(CLASSES)),
+            lost=In(1),
+            filter=In(params.filter.events),
+            read=In(HOST_EVENTS),
+            write=In(HOST_EVENTS),
+            dropped=In(len(BUSES)),
+            clear=In(1),
+            select=In(SNIC_COUNTERS.index_bits),
+            value=Out(SNIC_COUNTERS.bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.bank = bank = CounterBank(SNIC_COUNTERS)
         events = bank.events
         m.d.comb += [
@@ -136,4 +133,3 @@ class SnicCounters(Component):
         ]
         for name, sent, received in zip(CLASSES, self.sent, self.received, strict=True):
             m.d.comb += count_class(events, name, sent, received)
-        return m

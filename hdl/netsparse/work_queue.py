@@ -55,28 +55,25 @@ class WorkQueue(Component):
         rig = params.rig
         super().__init__(
             params,
-            {
-                "submit": In(1),
-                "unit": In(UNIT_BITS),
-                "request": In(rig.request),
-                "fetched": In(stream.Signature(fetched_layout(rig))),
-                "filter": In(1),
-                "filter_illegal": In(1),
-                "clear_filter": In(1),
-                "clients": In(params.units),
-                "refused": Out(1),
-                "commands": Out(stream.Signature(rig.command)).array(params.units),
-                "completions": In(stream.Signature(COMPLETION)).array(params.units),
-                "next": In(1),
-                "completion": Out(params.completed),
-                "completion_valid": Out(1),
-                "to_ring": In(1),
-                "entries": Out(stream.Signature(params.completed)),
-            },
+            submit=In(1),
+            unit=In(UNIT_BITS),
+            request=In(rig.request),
+            fetched=In(stream.Signature(fetched_layout(rig))),
+            filter=In(1),
+            filter_illegal=In(1),
+            clear_filter=In(1),
+            clients=In(params.units),
+            refused=Out(1),
+            commands=Out(stream.Signature(rig.command)).array(params.units),
+            completions=In(stream.Signature(COMPLETION)).array(params.units),
+            next=In(1),
+            completion=Out(params.completed),
+            completion_valid=Out(1),
+            to_ring=In(1),
+            entries=Out(stream.Signature(params.completed)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         units = self.params.units
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=COMPLETION, count=units + 1)
         m.submodules.completed = completed = Fifo.sized(
@@ -108,7 +105,6 @@ class WorkQueue(Component):
                 commands.payload.eq(command),
                 commands.valid.eq(target[k]),
             ]
-        return m
 
     def choose(
         self, m: Module, check: RequestCheck, arbiter: StreamArbiter

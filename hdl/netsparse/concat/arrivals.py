@@ -26,24 +26,21 @@ class Arrivals(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "prs": In(stream.Signature(params.pr)),
-                "concatenate": In(1),
-                "dest": Out(params.node_bits),
-                "error": Out(1),
-                "takes": Out(1),  # the answer is used
-                "chosen": In(params.queue_bits),
-                "result": In(1),
-                "valid": Out(1),
-                "arrival": Out(params.arrival),
-                "advance": In(1),
-                "holds": In(1),  # of the next component: ``advance`` is ~holds | moves
-                "moves": In(1),
-            },
+            prs=In(stream.Signature(params.pr)),
+            concatenate=In(1),
+            dest=Out(params.node_bits),
+            error=Out(1),
+            takes=Out(1),  # the answer is used
+            chosen=In(params.queue_bits),
+            result=In(1),
+            valid=Out(1),
+            arrival=Out(params.arrival),
+            advance=In(1),
+            holds=In(1),  # of the next component: ``advance`` is ~holds | moves
+            moves=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         pr = self.prs.payload
         first = Signal(init=1)
         last = Signal()
@@ -88,7 +85,6 @@ class Arrivals(Component):
                 m.d.sync += arrival.data.eq(pr.data)
             if self.params.groups:
                 m.d.sync += arrival.ends.eq(self.separate(pr.ends))
-        return m
 
     def separate(self, edge: Value | None) -> Value:
         """Return whether a packet begins or ends here: an error, or a group without concatenation.

@@ -33,21 +33,18 @@ class BeatRing(Component):
         self.data_lanes = params.max_lanes - PR_LANES
         super().__init__(
             params,
-            {
-                "push": In(1),
-                "beat": In(AXIS.data_bits),
-                "drops": In(range(params.span + 1)),
-                "turns": In(1),
-                "restarts": In(1),
-                "lane": In(range(LANES)),
-                "with_header": In(1),
-                "header": Out(PR_LAYER.size),
-                "data": Out(8 * BEAT_BYTES * params.payload),
-            },
+            push=In(1),
+            beat=In(AXIS.data_bits),
+            drops=In(range(params.span + 1)),
+            turns=In(1),
+            restarts=In(1),
+            lane=In(range(LANES)),
+            with_header=In(1),
+            header=Out(PR_LAYER.size),
+            data=Out(8 * BEAT_BYTES * params.payload),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         depth = 1 << ceil_log2(self.params.places)
         head = Signal(range(depth))
         tail = Signal(range(depth))
@@ -73,7 +70,6 @@ class BeatRing(Component):
             m.d.comb += start.eq(self.lane + Mux(self.with_header, PR_LANES, 0))
             data = self.data[: LANE_BITS * self.data_lanes]
             self.add_window(m, "data", lanes, head, start, PR_LANES, data)
-        return m
 
     def add_window(
         self, m: Module, name: str, lanes, head: Signal, start: Value, restart: int, window

@@ -25,23 +25,20 @@ class Concatenation(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "arrival": In(params.arrival),
-                "demand": In(params.demand),
-                "before": In(params.state),
-                "opens": In(1),
-                "late": In(1),
-                "free": In(params.line_bits),
-                "after": Out(params.state),
-                "closes_new": Out(1),
-                "closes_joined": Out(1),
-                "grows": Out(1),
-                "offset": Out(ceil_log2(LINE_BYTES)),
-            },
+            arrival=In(params.arrival),
+            demand=In(params.demand),
+            before=In(params.state),
+            opens=In(1),
+            late=In(1),
+            free=In(params.line_bits),
+            after=Out(params.state),
+            closes_new=Out(1),
+            closes_joined=Out(1),
+            grows=Out(1),
+            offset=Out(ceil_log2(LINE_BYTES)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         arrival, before, after = self.arrival, self.before, self.after
         offset_bits = ceil_log2(LINE_BYTES)
         used = Signal(self.params.used_bits)  # bytes before the beat
@@ -70,4 +67,3 @@ class Concatenation(Component):
             after.mark.first.eq(Mux(self.opens, self.free, before.mark.first)),
             after.line.eq(Mux(self.grows, self.free, before.line)),
         ]
-        return m

@@ -74,19 +74,16 @@ class Concatenator(Component):
         self.latency = self.entry_latency + marks + PacketHeader.latency + FlushEngine.latency
         super().__init__(
             params,
-            {
-                "prs": In(stream.Signature(params.pr)),
-                "settings": In(params.settings),
-                "flush": In(1),
-                "axis": Out(AXIS),
-                **{name: Out(bits) for name, bits in params.label.items()},
-                "events": Out(params.events),
-                "empty": Out(1),
-            },
+            prs=In(stream.Signature(params.pr)),
+            settings=In(params.settings),
+            flush=In(1),
+            axis=Out(AXIS),
+            **{name: Out(bits) for name, bits in params.label.items()},
+            events=Out(params.events),
+            empty=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         register = StreamRegister.sized(shape=params.pr)
         m.submodules.input = register
@@ -132,7 +129,6 @@ class Concatenator(Component):
                 ~register.o.valid & ~arrivals.valid & ~queues.decided.any() & (packets == 0)
             ),
         ]
-        return m
 
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
         """Connect ``prs`` to the queues, through :class:`Arrivals`."""

@@ -36,8 +36,7 @@ class Decision(Component):
         ports = dict.fromkeys(inputs, In(1)) | dict.fromkeys((*outputs, "displaces"), Out(1))
         super().__init__(params, ports)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         full = Signal()
         closes = Signal()
         m.d.comb += [
@@ -53,4 +52,3 @@ class Decision(Component):
             self.displaces.eq(self.displaced & ~self.expires_here & ~full),
             self.closes.eq((self.moves & closes) | self.displaces),
         ]
-        return m

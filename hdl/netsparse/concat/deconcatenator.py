@@ -37,18 +37,15 @@ class Deconcatenator(Component):
     def __init__(self, params: DeconcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                **params.node_port,
-                "prs": Out(stream.Signature(params.beat)),
-                "events": Out(params.events),
-                **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
-                **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
-            },
+            axis=In(AXIS),
+            **params.node_port,
+            prs=Out(stream.Signature(params.beat)),
+            events=Out(params.events),
+            **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
+            **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.verdict = verdict = PacketVerdict(self.params)
         m.submodules.buffer = buffer = PacketBuffer(self.params.buffer)
         m.submodules.unpacker = unpacker = Unpacker(self.params)
@@ -67,4 +64,3 @@ class Deconcatenator(Component):
             m.d.comb += [verdict.node.eq(self.node), unpacker.node.eq(self.node)]
         if self.params.tag_bits:
             m.d.comb += [verdict.tag.eq(self.tag), self.prs_tag.eq(unpacker.prs_tag)]
-        return m

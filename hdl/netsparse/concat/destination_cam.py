@@ -24,20 +24,17 @@ class DestinationCam(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "dest": In(params.node_bits),
-                "error": In(1),
-                "takes": In(1),
-                "chosen": Out(params.queue_bits),
-                "result": Out(1),
-                "open": In(params.queues),
-                "read": In(params.queues),
-                "decided": In(params.queues),
-            },
+            dest=In(params.node_bits),
+            error=In(1),
+            takes=In(1),
+            chosen=Out(params.queue_bits),
+            result=Out(1),
+            open=In(params.queues),
+            read=In(params.queues),
+            decided=In(params.queues),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         held = Signal(params.queues)
         hits = Signal(params.queues)
@@ -58,4 +55,3 @@ class DestinationCam(Component):
                 m.d.sync += tag.eq(expected)
         with m.If((self.takes & ~hit) | ~self.result):
             m.d.sync += [self.result.eq(other.any()), spare.eq(other)]
-        return m

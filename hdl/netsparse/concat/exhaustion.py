@@ -31,20 +31,17 @@ class Exhaustion(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "opens": In(1),
-                "closes": In(1),
-                "expires_now": In(1),
-                "takes": In(1),  # a line is taken
-                "enters": In(1),  # a packet enters the queue of marked packets
-                "entering": In(params.mark),
-                "force": Out(1),
-                "forced": In(1),
-            },
+            opens=In(1),
+            closes=In(1),
+            expires_now=In(1),
+            takes=In(1),  # a line is taken
+            enters=In(1),  # a packet enters the queue of marked packets
+            entering=In(params.mark),
+            force=Out(1),
+            forced=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         packets = Signal(bits_for(params.queues))  # number of packets that were open a cycle ago
         lines = Signal(bits_for(params.lines))  # number of lines of open packets
@@ -86,4 +83,3 @@ class Exhaustion(Component):
             m.d.sync += settling.eq(SETTLING)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
-        return m

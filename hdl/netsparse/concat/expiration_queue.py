@@ -34,26 +34,23 @@ class ExpirationQueue(Component):
         self.lateness = self.sizes.latency + 1
         super().__init__(
             params,
-            {
-                "delay": In(params.delay_bits),
-                "opens": In(1),
-                "entering": In(params.queue_bits),
-                "entry": Out(params.entry_bits),
-                "ready": Out(1),
-                "oldest": Out(params.queue_bits),
-                "open": In(1),
-                "entered": In(params.entry_bits),
-                "follows": Out(1),
-                "closes": In(1),
-                "closed": In(params.queue_bits),
-                "force": In(2),
-                "expires": Out(1),
-                "expired": Out(params.queue_bits),
-            },
+            delay=In(params.delay_bits),
+            opens=In(1),
+            entering=In(params.queue_bits),
+            entry=Out(params.entry_bits),
+            ready=Out(1),
+            oldest=Out(params.queue_bits),
+            open=In(1),
+            entered=In(params.entry_bits),
+            follows=Out(1),
+            closes=In(1),
+            closed=In(params.queue_bits),
+            force=In(2),
+            expires=Out(1),
+            expired=Out(params.queue_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.fifo = fifo = Fifo(self.sizes)
         now = Signal(params.time_bits)
@@ -108,7 +105,6 @@ class ExpirationQueue(Component):
             delay_of_the_hardware=lambda: ~busy | (self.delay <= params.most_delay),
             delay_changes_while_empty=lambda: self.changes_while_empty(m, busy),
         )
-        return m
 
     def changes_while_empty(self, m: Module, busy: Value) -> Value:
         """Return whether ``delay`` changes only while it is empty, so that entries are in order."""

@@ -37,25 +37,22 @@ class FlushEngine(Component):
         self.beat = data.StructLayout({"data": 8 * BEAT_BYTES, "last": 1, "about": self.about})
         super().__init__(
             params,
-            {
-                "packets": In(stream.Signature(params.outgoing)),
-                "step": Out(1),
-                "line": Out(params.line_bits),
-                "low": In(8 * BEAT_BYTES),
-                "high": In(8 * BEAT_BYTES),
-                "follower": In(params.line_bits),
-                "returns": Out(1),
-                "busy": Out(1),
-                "axis": Out(AXIS),
-                **{name: Out(bits) for name, bits in params.label.items()},
-                "packet": Out(1),
-                "bytes": Out(bits_for(params.mtu)),
-                "prs": Out(bits_for(params.max_prs)),
-            },
+            packets=In(stream.Signature(params.outgoing)),
+            step=Out(1),
+            line=Out(params.line_bits),
+            low=In(8 * BEAT_BYTES),
+            high=In(8 * BEAT_BYTES),
+            follower=In(params.line_bits),
+            returns=Out(1),
+            busy=Out(1),
+            axis=Out(AXIS),
+            **{name: Out(bits) for name, bits in params.label.items()},
+            packet=Out(1),
+            bytes=Out(bits_for(params.mtu)),
+            prs=Out(bits_for(params.max_prs)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, packet = self.params, self.packets.payload
         reading = Signal()  # beats of a packet after the header are being read
         line = Signal(params.line_bits, reset_less=True)
@@ -118,7 +115,6 @@ class FlushEngine(Component):
             self.busy.eq(Cat(busy).any()),
         ]
         self.connect(m, output.o)
-        return m
 
     def connect(self, m: Module, o) -> None:
         """Connect the AXI4-Stream to the registered beats."""

@@ -28,19 +28,16 @@ class LineMemory(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(PIECES),
-                "lines": In(data.ArrayLayout(params.line_bits, GROUPS)),
-                "pieces": In(8 * LINE_BYTES),
-                "step": In(1),
-                "line": In(params.line_bits),
-                "low": Out(8 * BEAT_BYTES),
-                "high": Out(8 * BEAT_BYTES),
-            },
+            write=In(PIECES),
+            lines=In(data.ArrayLayout(params.line_bits, GROUPS)),
+            pieces=In(8 * LINE_BYTES),
+            step=In(1),
+            line=In(params.line_bits),
+            low=Out(8 * BEAT_BYTES),
+            high=Out(8 * BEAT_BYTES),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         style = self.params.style
         attributes = {} if style == "auto" else {"ram_style": style}
         groups = []
@@ -61,4 +58,3 @@ class LineMemory(Component):
                 m.d.sync += output.eq(read.data)
             groups.append(output)
         m.d.comb += Cat(self.low, self.high).eq(Cat(groups))
-        return m

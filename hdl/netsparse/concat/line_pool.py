@@ -26,22 +26,19 @@ class LinePool(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "line": Out(params.line_bits),
-                "free": Out(bits_for(params.pr_lines)),
-                "takes": In(1),
-                "links": In(1),
-                "behind": In(params.line_bits),
-                "returns": In(1),
-                "returned": In(params.line_bits),
-                "step": In(1),
-                "leader": In(params.line_bits),
-                "follower": Out(params.line_bits),
-            },
+            line=Out(params.line_bits),
+            free=Out(bits_for(params.pr_lines)),
+            takes=In(1),
+            links=In(1),
+            behind=In(params.line_bits),
+            returns=In(1),
+            returned=In(params.line_bits),
+            step=In(1),
+            leader=In(params.line_bits),
+            follower=Out(params.line_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         sizes = FifoParams(shape=params.line_bits, depth=params.lines)
         m.submodules.fifo = fifo = Fifo(sizes)
@@ -94,7 +91,6 @@ class LinePool(Component):
             takes_what_is_free=lambda: ~self.takes | (self.free != 0),
             returns_what_was_taken=lambda: self.returns_what_was_taken(m),
         )
-        return m
 
     def returns_what_was_taken(self, m: Module) -> Value:
         """Return whether every line is returned only once."""

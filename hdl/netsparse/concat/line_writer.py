@@ -35,20 +35,17 @@ class LineWriter(Component):
     def __init__(self, params: ConcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "arrival": In(params.arrival),
-                "offset": In(ceil_log2(LINE_BYTES)),
-                "line": In(params.line_bits),
-                "behind": In(params.line_bits),
-                "write": Out(PIECES),
-                "lines": Out(data.ArrayLayout(params.line_bits, GROUPS)),
-                "pieces": Out(8 * LINE_BYTES),
-            },
+            valid=In(1),
+            arrival=In(params.arrival),
+            offset=In(ceil_log2(LINE_BYTES)),
+            line=In(params.line_bits),
+            behind=In(params.line_bits),
+            write=Out(PIECES),
+            lines=Out(data.ArrayLayout(params.line_bits, GROUPS)),
+            pieces=Out(8 * LINE_BYTES),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         by = delay(m, self.offset[ceil_log2(PIECE_BYTES) :], 1, "by")
         later = delay(m, by, 1, "by_later")
         taken = delay(m, self.taken(m), 1, "taken")
@@ -68,7 +65,6 @@ class LineWriter(Component):
             where = Signal(self.params.line_bits, name=f"line_of_{k}", reset_less=True)
             m.d.sync += where.eq(Mux(fresh | (start > k), behind, line))
             m.d.comb += self.lines[k].eq(where)
-        return m
 
     def taken(self, m: Module) -> Signal:
         """Return the beat's pieces, as many as there can be, each with its enable above it."""

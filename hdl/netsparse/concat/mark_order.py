@@ -23,20 +23,17 @@ class MarkOrder(Component):
         self.latency = self.sizes.latency
         super().__init__(
             params,
-            {
-                "expires": In(1),
-                "expired": In(params.mark),
-                "arrives": In(1),
-                "arrived": In(params.mark),
-                "waits": Out(1),
-                "enters": Out(1),  # a packet enters the queue
-                "entering": Out(params.mark),
-                "marks": Out(stream.Signature(params.mark)),
-            },
+            expires=In(1),
+            expired=In(params.mark),
+            arrives=In(1),
+            arrived=In(params.mark),
+            waits=Out(1),
+            enters=Out(1),  # a packet enters the queue
+            entering=Out(params.mark),
+            marks=Out(stream.Signature(params.mark)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.fifo = fifo = Fifo(self.sizes)
         connect(m, fifo.o, flipped(self.marks))
         second = Signal(self.params.mark, reset_less=True)
@@ -68,4 +65,3 @@ class MarkOrder(Component):
             one_while_one_waits=lambda: ~(waits & both),
             there_is_room=lambda: ~self.enters | (fifo.level < self.sizes.depth),
         )
-        return m

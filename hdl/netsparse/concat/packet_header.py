@@ -50,15 +50,12 @@ class PacketHeader(Component):
         self.dscp_ecn = dscp_ecn(PRIORITIES[params.payload])
         super().__init__(
             params,
-            {
-                "settings": In(params.settings),
-                "marks": In(stream.Signature(params.mark)),
-                "packets": Out(stream.Signature(params.outgoing)),
-            },
+            settings=In(params.settings),
+            marks=In(stream.Signature(params.mark)),
+            packets=Out(stream.Signature(params.outgoing)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         settings, mark = self.settings, self.marks.payload
         ready = self.packets.ready
         valids = [Signal(name=f"valid_{k}") for k in range(self.latency)]
@@ -94,7 +91,6 @@ class PacketHeader(Component):
         checksum = self.checksum(m, stages[0], steps)
         self.header(m, stages[-1], checksum)
         m.d.comb += self.packets.valid.eq(valids[-1])
-        return m
 
     def checksum(self, m: Module, fields, steps):
         """Return one's complement of the one's complement sum of the IPv4 header's words."""

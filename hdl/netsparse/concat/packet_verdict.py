@@ -60,22 +60,19 @@ class PacketVerdict(Component):
     def __init__(self, params: DeconcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                **params.node_port,
-                "room": In(1),
-                "write": Out(1),
-                "word": Out(params.word_bits),
-                "ends": Out(1),
-                "keep": Out(1),
-                "events": Out(params.events),
-                **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
-            },
+            axis=In(AXIS),
+            **params.node_port,
+            room=In(1),
+            write=Out(1),
+            word=Out(params.word_bits),
+            ends=Out(1),
+            keep=Out(1),
+            events=Out(params.events),
+            **({"tag": In(params.tag_bits)} if params.tag_bits else {}),
         )
 
-    def elaborate(self, platform) -> Module:
+    def build(self, m: Module) -> None:
         # A name's digit is its stage: how many cycles ago its beat was taken.
-        m = Module()
         axis = self.axis
         valid = Signal(self.latency)  # valid bits of stages 1 to 5
         beat1 = Signal(BEAT, reset_less=True)
@@ -104,7 +101,6 @@ class PacketVerdict(Component):
         ]
         if self.params.tag_bits:
             m.d.comb += self.word[len(word1) :].eq(delay(m, self.tag, self.latency, "tag"))
-        return m
 
     def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
         """Check each beat by itself, and the packet by its first beat."""

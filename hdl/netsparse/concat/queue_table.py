@@ -39,46 +39,43 @@ class QueueTable(Component):
         queue = params.queue_bits
         super().__init__(
             params,
-            {
-                "valid": In(1),
-                "arrival": In(params.arrival),
-                "advance": Out(1),
-                "holds": Out(1),
-                "open": Out(params.queues),
-                "read": Out(params.queues),
-                "decided": Out(params.queues),
-                # the decision
-                "moves": Out(1),
-                "beat": Out(params.arrival),
-                "opens": Out(1),
-                "offset": Out(7),
-                "line": Out(params.line_bits),  # line that is being filled
-                "entry": In(params.entry_bits),
-                "ready": In(1),
-                "admits": In(1),
-                # lines
-                "free": In(bits_for(params.pr_lines)),
-                "free_line": In(params.line_bits),
-                "takes": Out(1),
-                "links": Out(1),
-                # expiration
-                "oldest": In(queue),
-                "oldest_open": Out(1),
-                "oldest_entry": Out(params.entry_bits),
-                "follows": In(1),
-                "expires": In(1),
-                "expired": In(queue),
-                # marks
-                "waits": In(1),
-                "closes": Out(1),
-                "closed": Out(params.mark),
-                "expires_now": Out(1),
-                "expired_now": Out(params.mark),
-            },
+            valid=In(1),
+            arrival=In(params.arrival),
+            advance=Out(1),
+            holds=Out(1),
+            open=Out(params.queues),
+            read=Out(params.queues),
+            decided=Out(params.queues),
+            # the decision
+            moves=Out(1),
+            beat=Out(params.arrival),
+            opens=Out(1),
+            offset=Out(7),
+            line=Out(params.line_bits),  # line that is being filled
+            entry=In(params.entry_bits),
+            ready=In(1),
+            admits=In(1),
+            # lines
+            free=In(bits_for(params.pr_lines)),
+            free_line=In(params.line_bits),
+            takes=Out(1),
+            links=Out(1),
+            # expiration
+            oldest=In(queue),
+            oldest_open=Out(1),
+            oldest_entry=Out(params.entry_bits),
+            follows=In(1),
+            expires=In(1),
+            expired=In(queue),
+            # marks
+            waits=In(1),
+            closes=Out(1),
+            closed=Out(params.mark),
+            expires_now=Out(1),
+            expired_now=Out(params.mark),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.concatenation = rule = Concatenation(params)
         m.submodules.decision = decision = Decision()
@@ -157,7 +154,6 @@ class QueueTable(Component):
         with m.Elif(decision.expires_here | decision.displaces):
             m.d.sync += was_open.eq(0)
         self.follow(m, beat, state, was_open, fits, demand, opened, present, rule, decision.closes)
-        return m
 
     def follow(
         self, m: Module, beat, state, was_open, fits, demand, opened, present, rule, closes

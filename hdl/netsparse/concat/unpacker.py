@@ -35,16 +35,13 @@ class Unpacker(Component):
     def __init__(self, params: DeconcatenatorParams) -> None:
         super().__init__(
             params,
-            {
-                "words": In(stream.Signature(params.word_bits)),
-                **params.node_port,
-                "prs": Out(stream.Signature(params.beat)),
-                **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
-            },
+            words=In(stream.Signature(params.word_bits)),
+            **params.node_port,
+            prs=Out(stream.Signature(params.beat)),
+            **({"prs_tag": Out(params.tag_bits)} if params.tag_bits else {}),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.ring = ring = BeatRing(params)
         count = Signal(range(params.places + 1))  # number of beats in the ring
@@ -74,7 +71,6 @@ class Unpacker(Component):
                 m.d.sync += beat.data.eq(ring.data)
             with m.If(begins):
                 m.d.sync += beat.pr.eq(in_lanes(ring.header))
-        return m
 
     def take_words(self, m: Module, ring: BeatRing, next_packet: Signal, room: Value) -> Any:
         """Store the context of the packet after the current one, until ``next_packet``."""

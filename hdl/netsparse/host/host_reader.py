@@ -45,19 +45,16 @@ class HostReader(Component):
     def __init__(self, params: HostParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.read_request)).array(params.units),
-                "beats": Out(params.read_beat),
-                "axi": Out(params.read_port.read_bus),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "aligned": In(1),
-                "events": Out(EVENTS),
-            },
+            requests=In(stream.Signature(params.read_request)).array(params.units),
+            beats=Out(params.read_beat),
+            axi=Out(params.read_port.read_bus),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            aligned=In(1),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = self.params.read_request
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
@@ -80,7 +77,6 @@ class HostReader(Component):
         ]
         lanes = self.issue(m, splitter)
         self.receive(m, lanes)
-        return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> RequestBeats:
         """Send requests to AR, and queue their lanes for R."""

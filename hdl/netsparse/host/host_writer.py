@@ -58,19 +58,16 @@ class HostWriter(Component):
     def __init__(self, params: HostParams) -> None:
         super().__init__(
             params,
-            {
-                "properties": In(stream.Signature(params.property_beat)).array(params.units),
-                "done": Out(params.done),
-                "axi": Out(params.write_port.write_bus),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "aligned": In(1),
-                "events": Out(EVENTS),
-            },
+            properties=In(stream.Signature(params.property_beat)).array(params.units),
+            done=Out(params.done),
+            axi=Out(params.write_port.write_bus),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            aligned=In(1),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         body = self.params.property_beat
         m.submodules.arbiter = arbiter = StreamArbiter.sized(
             shape=body, count=self.params.units, last_bit=body["last"].offset
@@ -106,7 +103,6 @@ class HostWriter(Component):
         self.issue(m, splitter)
         self.write(m, waiting)
         self.answer(m)
-        return m
 
     def issue(self, m: Module, splitter: RequestSplitter) -> None:
         """Send requests to AW, and to the part that builds their W."""

@@ -31,10 +31,9 @@ class Packer(Component):
         self.input_layout = data.StructLayout(
             {"valid": 1, "failed": 1, "lanes": params.lanes, "data": 8 * BEAT_BYTES}
         )
-        super().__init__(params, {"i": In(self.input_layout), "beats": Out(params.read_beat)})
+        super().__init__(params, i=In(self.input_layout), beats=Out(params.read_beat))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lanes = self.i.lanes
         m.submodules.rotator = rotator = Rotator(self.params)
         m.d.comb += [rotator.i.eq(self.i.data), rotator.up.eq((-lanes.rotation)[:LANE_BITS])]
@@ -82,7 +81,6 @@ class Packer(Component):
         with m.If(rest.valid):
             m.d.comb += [whole.last.eq(0), whole.failed.eq(0)]
         self.deliver(m, whole, rest)
-        return m
 
     def merge(self, stored: Signal, begun: Signal, turned: Signal):
         """Merge words that came before with all others from this beat."""

@@ -46,22 +46,19 @@ class PciePath(Component):
         block = requester.signature.members
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.read_request)).array(params.units),
-                "beats": Out(params.read_beat),
-                "properties": In(stream.Signature(params.property_beat)).array(params.units),
-                "done": Out(params.done),
-                "share": In(SHARE_BITS),
-                "watch": In(WATCH),
-                **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
-                **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
-                **{name: block[name] for name in BLOCK_PORTS},
-                "function": In(FUNCTION),
-            },
+            requests=In(stream.Signature(params.read_request)).array(params.units),
+            beats=Out(params.read_beat),
+            properties=In(stream.Signature(params.property_beat)).array(params.units),
+            done=Out(params.done),
+            share=In(SHARE_BITS),
+            watch=In(WATCH),
+            **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
+            **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
+            **{name: block[name] for name in BLOCK_PORTS},
+            function=In(FUNCTION),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         requester = Requester(self.params.requester)
         add_block(m, "requester", requester)
         m.submodules.reader = reader = PcieReader(self.params)
@@ -96,7 +93,6 @@ class PciePath(Component):
             self.write_events.eq(writer.events),
         ]
         self.obey_reset(m)
-        return m
 
     def obey_reset(self, m: Module) -> None:
         """Connect the reset of the function, which ends everything under way."""

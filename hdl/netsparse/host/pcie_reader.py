@@ -42,22 +42,19 @@ class PcieReader(Component):
         reads = params.requester.reads
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.read_request)).array(params.units),
-                "beats": Out(params.read_beat),
-                "demands": Out(stream.Signature(reads.cutter.request)),
-                "parts": In(stream.Signature(reads.beat)),
-                "reads": In(READS),
-                "owes": In(1),
-                "reset": In(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "events": Out(EVENTS),
-            },
+            requests=In(stream.Signature(params.read_request)).array(params.units),
+            beats=Out(params.read_beat),
+            demands=Out(stream.Signature(reads.cutter.request)),
+            parts=In(stream.Signature(reads.beat)),
+            reads=In(READS),
+            owes=In(1),
+            reset=In(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = self.params.read_request
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
         for requested, turn in zip(self.requests, arbiter.i, strict=True):
@@ -81,7 +78,6 @@ class PcieReader(Component):
         m.d.comb += self.bus.owes.eq(self.owes)
         self.receive(m)
         self.refuse(m, arbiter, provided.bytes)
-        return m
 
     def refuse(self, m: Module, arbiter: StreamArbiter, size: Value) -> None:
         """Emit failed beats for a property that is requested from a broken bus, in order."""

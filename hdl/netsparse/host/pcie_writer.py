@@ -39,25 +39,22 @@ class PcieWriter(Component):
         writes = params.requester.writes
         super().__init__(
             params,
-            {
-                "properties": In(stream.Signature(params.property_beat)).array(params.units),
-                "done": Out(params.done),
-                "writes": Out(stream.Signature(writes.cutter.request)),
-                "data": Out(stream.Signature(writes.data_bits)),
-                "begun": In(1),
-                "visible": In(writes.fence.reported),
-                "owes": In(1),
-                "reset": In(1),
-                "cleared": In(1),
-                "pending": Out(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "events": Out(EVENTS),
-            },
+            properties=In(stream.Signature(params.property_beat)).array(params.units),
+            done=Out(params.done),
+            writes=Out(stream.Signature(writes.cutter.request)),
+            data=Out(stream.Signature(writes.data_bits)),
+            begun=In(1),
+            visible=In(writes.fence.reported),
+            owes=In(1),
+            reset=In(1),
+            cleared=In(1),
+            pending=Out(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         body = self.params.property_beat
         m.submodules.arbiter = arbiter = StreamArbiter.sized(
             shape=body, count=self.params.units, last_bit=body["last"].offset
@@ -102,7 +99,6 @@ class PcieWriter(Component):
         ]
         self.end(m, order)
         self.look(m, arbiter.o.valid & ~refuses)
-        return m
 
     def end(self, m: Module, order: Fifo) -> None:
         """Report the end of each property, done or failed."""

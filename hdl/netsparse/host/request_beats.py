@@ -20,14 +20,11 @@ class RequestBeats(Component):
     def __init__(self, params: HostParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.span)),
-                "beats": Out(stream.Signature(params.lanes)),
-            },
+            requests=In(stream.Signature(params.span)),
+            beats=Out(stream.Signature(params.lanes)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         span = self.requests.payload
         second = Signal()  # the second half of the line is next
         step = Signal()
@@ -57,4 +54,3 @@ class RequestBeats(Component):
                 beat.final.eq(closing & span.final),
                 beat.unit.eq(span.unit),
             ]
-        return m

@@ -39,11 +39,9 @@ class RequestSplitter(Component):
     def __init__(self, params: HostParams) -> None:
         super().__init__(
             params,
-            {
-                "properties": In(stream.Signature(params.whole)),
-                "requests": Out(stream.Signature(params.line_request)),
-                "aligned": In(1),
-            },
+            properties=In(stream.Signature(params.whole)),
+            requests=Out(stream.Signature(params.line_request)),
+            aligned=In(1),
         )
 
     @property
@@ -56,8 +54,7 @@ class RequestSplitter(Component):
         """Return the width of the number of a property's lines less one."""
         return bits_for((LINE_WORDS + self.params.max_bytes // WORD_BYTES - 2) // LINE_WORDS)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = data.StructLayout(
             {
                 "first": PLACE_BITS,
@@ -77,7 +74,6 @@ class RequestSplitter(Component):
             *forward(self.properties, register.i),
         ]
         self.walk(m, register.o.payload, register.o)
-        return m
 
     def walk(self, m: Module, waiting, source) -> None:
         """Emit a request a cycle for the current property, then take the next one."""

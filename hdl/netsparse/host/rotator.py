@@ -22,12 +22,9 @@ class Rotator(Component):
     latency = 0
 
     def __init__(self, params: HostParams) -> None:
-        super().__init__(
-            params, {"i": In(8 * BEAT_BYTES), "up": In(LANE_BITS), "o": Out(8 * BEAT_BYTES)}
-        )
+        super().__init__(params, i=In(8 * BEAT_BYTES), up=In(LANE_BITS), o=Out(8 * BEAT_BYTES))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         word = 8 * WORD_BYTES
         coarse = Signal(8 * BEAT_BYTES)
         for by, chosen, provided, taken in (
@@ -42,4 +39,3 @@ class Rotator(Component):
                     Mux(chosen[0], turned[1], turned[0]),
                 )
             )
-        return m

@@ -31,15 +31,12 @@ class Spreader(Component):
         )
         super().__init__(
             params,
-            {
-                "properties": In(stream.Signature(8 * BEAT_BYTES)),
-                "lanes": In(stream.Signature(params.lanes)),
-                "beats": Out(stream.Signature(self.beat_layout)),
-            },
+            properties=In(stream.Signature(8 * BEAT_BYTES)),
+            lanes=In(stream.Signature(params.lanes)),
+            beats=Out(stream.Signature(self.beat_layout)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lanes, word = self.lanes.payload, 8 * WORD_BYTES
         former = Signal(8 * BEAT_BYTES, reset_less=True)
         beat = self.beats.payload
@@ -69,4 +66,3 @@ class Spreader(Component):
         ]
         with m.If(self.properties.ready):
             m.d.sync += former.eq(self.properties.payload)
-        return m

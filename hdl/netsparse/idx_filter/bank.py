@@ -56,28 +56,25 @@ class FilterBank(Component):
         )
         super().__init__(
             params,
-            {
-                "base": In(params.address_bits),
-                "requests": In(stream.Signature(params.bank_request)),
-                "answers": Out(stream.Signature(params.bank_answer)),
-                "fills": Out(stream.Signature(params.address_bits)),
-                "filled": In(1),
-                "fill_error": In(1),
-                "fill_data": In(LINE_IDXS),
-                "write_backs": Out(stream.Signature(params.eviction)),
-                "written": In(1),
-                "clear": In(1),
-                "clear_at": In(params.set_bits),
-                "idle": Out(1),
-                "hit": Out(1),
-                "miss": Out(1),
-                "write_back": Out(1),
-                "failed": Out(1),
-            },
+            base=In(params.address_bits),
+            requests=In(stream.Signature(params.bank_request)),
+            answers=Out(stream.Signature(params.bank_answer)),
+            fills=Out(stream.Signature(params.address_bits)),
+            filled=In(1),
+            fill_error=In(1),
+            fill_data=In(LINE_IDXS),
+            write_backs=Out(stream.Signature(params.eviction)),
+            written=In(1),
+            clear=In(1),
+            clear_at=In(params.set_bits),
+            idle=Out(1),
+            hit=Out(1),
+            miss=Out(1),
+            write_back=Out(1),
+            failed=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.tags = tags = FilterTags(params)
         m.submodules.exchange = exchange = LineExchange(params)
@@ -132,7 +129,6 @@ class FilterBank(Component):
             m.d.sync += line_failed.eq(1)
         with m.If(go):
             m.d.sync += [missed.eq(0), line_failed.eq(0)]
-        return m
 
     def split(self, line):
         """Split the number of a line into bank, set and tag."""

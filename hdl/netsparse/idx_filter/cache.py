@@ -56,22 +56,19 @@ class FilterCache(Component):
     def __init__(self, params: FilterCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)).array(params.units),
-                "answers": Out(answer_signature(params.answer)).array(params.units),
-                "control": In(params.control),
-                "busy": Out(1),
-                "broken": Out(1),
-                "idle": Out(1),
-                "events": Out(params.events),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "axi": Out(FilterMemoryPort(params).axi.signature),
-            },
+            requests=In(stream.Signature(params.request)).array(params.units),
+            answers=Out(answer_signature(params.answer)).array(params.units),
+            control=In(params.control),
+            busy=Out(1),
+            broken=Out(1),
+            idle=Out(1),
+            events=Out(params.events),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            axi=Out(FilterMemoryPort(params).axi.signature),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.clearing = clearing = FilterClearing(params)
         m.submodules.memory = memory = FilterMemoryPort(params)
@@ -113,7 +110,6 @@ class FilterCache(Component):
                 to_units.empty,
             ).all()
         )
-        return m
 
     def add_unit(self, m: Module, k: int, to_banks: Crossbar, to_units: Crossbar) -> UnitCache:
         """Add unit ``k``: its own cache in front of the banks."""

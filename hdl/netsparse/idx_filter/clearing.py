@@ -45,21 +45,18 @@ class FilterClearing(Component):
     def __init__(self, params: FilterCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "control": In(params.control),
-                "idle": In(1),
-                "busy": Out(1),
-                "broken": Out(1),
-                "invalidate": Out(1),
-                "row": Out(params.clear_bits),
-                "zeros": Out(stream.Signature(params.address_bits)),
-                "written": In(1),
-                "write_error": In(1),
-            },
+            control=In(params.control),
+            idle=In(1),
+            busy=Out(1),
+            broken=Out(1),
+            invalidate=Out(1),
+            row=Out(params.clear_bits),
+            zeros=Out(stream.Signature(params.address_bits)),
+            written=In(1),
+            write_error=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         phase = Signal(Phase)
         busy = Signal(init=1)
         emptying = Signal(init=1)
@@ -120,4 +117,3 @@ class FilterClearing(Component):
                     m.d.sync += [phase.eq(Phase.OPEN), busy.eq(0), again.eq(0)]
                     with m.If(again | self.control.clear):
                         m.d.sync += [phase.eq(Phase.CLOSE), busy.eq(1)]
-        return m

@@ -44,33 +44,30 @@ class LineExchange(Component):
     def __init__(self, params: FilterCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "base": In(params.address_bits),
-                "start": In(1),
-                "blank": In(1),
-                "line": In(params.line_bits),
-                "victim_line": In(params.line_bits),
-                "victim_dirty": In(1),
-                "busy": Out(1),
-                "waiting": Out(1),
-                "fills": Out(stream.Signature(params.address_bits)),
-                "filled": In(1),
-                "error": In(1),
-                "data": In(LINE_IDXS),
-                "write_backs": Out(stream.Signature(params.eviction)),
-                "written": In(1),
-                "word": Out(3),
-                "reading": Out(1),
-                "read_data": In(WORD_BITS),
-                "write": Out(1),
-                "write_data": Out(WORD_BITS),
-                "install": Out(1),
-                "drop": Out(1),
-            },
+            base=In(params.address_bits),
+            start=In(1),
+            blank=In(1),
+            line=In(params.line_bits),
+            victim_line=In(params.line_bits),
+            victim_dirty=In(1),
+            busy=Out(1),
+            waiting=Out(1),
+            fills=Out(stream.Signature(params.address_bits)),
+            filled=In(1),
+            error=In(1),
+            data=In(LINE_IDXS),
+            write_backs=Out(stream.Signature(params.eviction)),
+            written=In(1),
+            word=Out(3),
+            reading=Out(1),
+            read_data=In(WORD_BITS),
+            write=Out(1),
+            write_data=Out(WORD_BITS),
+            install=Out(1),
+            drop=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         writing = Signal()  # from the start until the victim is in the memory
         m.d.comb += self.busy.eq(self.waiting | writing)
         with m.If(self.start):
@@ -81,7 +78,6 @@ class LineExchange(Component):
         m.d.comb += self.word.eq(word)
         leaving = self.add_victim(m, word)
         self.add_fill(m, word, leaving)
-        return m
 
     def address(self, line: Signal):
         """Return the address of ``line`` in the memory."""

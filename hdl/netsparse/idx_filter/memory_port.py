@@ -37,23 +37,20 @@ class FilterMemoryPort(Component):
         )
         super().__init__(
             params,
-            {
-                "fills": In(stream.Signature(params.address_bits)).array(params.banks),
-                "write_backs": In(stream.Signature(params.eviction)).array(params.banks),
-                "zeros": In(stream.Signature(params.address_bits)),
-                "filled": Out(params.banks),
-                "fill_error": Out(1),
-                "fill_data": Out(LINE_IDXS),
-                "written": Out(params.banks),
-                "write_error": Out(1),
-                "watch": In(WATCH),
-                "bus": Out(BUS),
-                "axi": Out(full_bus(params.read_port, params.write_port)),
-            },
+            fills=In(stream.Signature(params.address_bits)).array(params.banks),
+            write_backs=In(stream.Signature(params.eviction)).array(params.banks),
+            zeros=In(stream.Signature(params.address_bits)),
+            filled=Out(params.banks),
+            fill_error=Out(1),
+            fill_data=Out(LINE_IDXS),
+            written=Out(params.banks),
+            write_error=Out(1),
+            watch=In(WATCH),
+            bus=Out(BUS),
+            axi=Out(full_bus(params.read_port, params.write_port)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.reader = reader = AxiReadPort(self.params.read_port)
         m.submodules.writer = writer = AxiWritePort(self.params.write_port)
         self.add_reads(m, reader)
@@ -73,7 +70,6 @@ class FilterMemoryPort(Component):
             self.fill_error.eq(reader.beats.failed),
             self.write_error.eq(writer.answers.valid & writer.answers.failed),
         ]
-        return m
 
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
         """Arbitrate the reads of the banks to AR."""

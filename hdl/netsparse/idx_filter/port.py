@@ -96,22 +96,17 @@ class FilterPort(Component):
     def __init__(self, params: FilterPortParams) -> None:
         super().__init__(
             params,
-            {
-                "enable": In(1),
-                "lookups": In(stream.Signature(params.lookup)),
-                "results": Out(stream.Signature(params.result)),
-                "sets": In(stream.Signature(params.setting)),
-                "set_done": Out(stream.Signature(params.set_result)),
-                "requests": Out(
-                    stream.Signature(request_layout(params.idx_bits, params.lsq_entries))
-                ),
-                "answers": In(answer_signature(answer_layout(params.lsq_entries))),
-                "idle": Out(1),
-            },
+            enable=In(1),
+            lookups=In(stream.Signature(params.lookup)),
+            results=Out(stream.Signature(params.result)),
+            sets=In(stream.Signature(params.setting)),
+            set_done=Out(stream.Signature(params.set_result)),
+            requests=Out(stream.Signature(request_layout(params.idx_bits, params.lsq_entries))),
+            answers=In(answer_signature(answer_layout(params.lsq_entries))),
+            idle=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.lookup_slots = lookup_slots = SlotRing(params.lookup_ring)
         m.submodules.set_slots = set_slots = SlotRing(params.set_ring)
@@ -152,4 +147,3 @@ class FilterPort(Component):
                 ring.answers.valid.eq(self.answers.valid),
                 ring.answers.payload.eq(self.answers.payload),
             ]
-        return m

@@ -55,17 +55,14 @@ class SlotRing(Component):
     def __init__(self, params: SlotRingParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.request)),
-                "slot": Out(params.slot_bits),
-                "answers": In(answer_signature(answer_layout(params.lsq_entries))),
-                "o": Out(stream.Signature(params.result)),
-                "empty": Out(1),
-            },
+            i=In(stream.Signature(params.request)),
+            slot=Out(params.slot_bits),
+            answers=In(answer_signature(answer_layout(params.lsq_entries))),
+            o=Out(stream.Signature(params.result)),
+            empty=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         index_bits = ceil_log2(params.count)
         first, next_in = (Signal(index_bits, name=name) for name in ("first", "next_in"))
@@ -123,7 +120,6 @@ class SlotRing(Component):
             m.d.sync += [level.eq(level + 1), filled.eq(1), full.eq(level == params.count - 1)]
         with m.If(leave & ~take):
             m.d.sync += [level.eq(level - 1), full.eq(0), filled.eq(level != 1)]
-        return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, read_at: Signal):
         """Add a memory with an entry a slot; return the one at ``read_at``, and the write port."""

@@ -41,25 +41,22 @@ class FilterTags(Component):
         )
         super().__init__(
             params,
-            {
-                "set": In(params.set_bits),
-                "tag": In(params.tag_bits),
-                "hits": Out(ways),
-                "victim": Out(ways),
-                "victim_tag": Out(params.tag_bits),
-                "victim_dirty": Out(1),
-                "intact": Out(1),
-                "use": In(1),
-                "change": In(1),
-                "install": In(1),
-                "drop": In(1),
-                "clear": In(1),
-                "clear_at": In(params.set_bits),
-            },
+            set=In(params.set_bits),
+            tag=In(params.tag_bits),
+            hits=Out(ways),
+            victim=Out(ways),
+            victim_tag=Out(params.tag_bits),
+            victim_dirty=Out(1),
+            intact=Out(1),
+            use=In(1),
+            change=In(1),
+            install=In(1),
+            drop=In(1),
+            clear=In(1),
+            clear_at=In(params.set_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ways = self.params.ways
         write_at = Signal(self.params.set_bits)
         m.d.comb += write_at.eq(self.set)
@@ -105,7 +102,6 @@ class FilterTags(Component):
                     m.d.comb += state_write.data.newer[number].eq(0)
         with m.If(self.clear):
             m.d.comb += [state_write.data[name].eq(0) for name in self.state.members]
-        return m
 
     def add_memory(self, m: Module, name: str, shape: data.StructLayout, write_at: Signal):
         """Add a memory with an entry a set; return the one of ``set``, and the write port."""

@@ -50,20 +50,17 @@ class UnitCache(Component):
         )
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(params.request)),
-                "answers": Out(answer_signature(params.answer)),
-                "far_requests": Out(stream.Signature(params.request)),
-                "far_answers": In(answer_signature(params.block_answer)),
-                "forget": In(1),
-                "forget_at": In(params.unit_row_bits),
-                "idle": Out(1),
-                "answered": Out(1),
-            },
+            requests=In(stream.Signature(params.request)),
+            answers=Out(answer_signature(params.answer)),
+            far_requests=Out(stream.Signature(params.request)),
+            far_answers=In(answer_signature(params.block_answer)),
+            forget=In(1),
+            forget_at=In(params.unit_row_bits),
+            idle=Out(1),
+            answered=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.far = far = Fifo.sized(shape=params.request, depth=DEPTH)
         m.submodules.close = close = Fifo.sized(shape=len(self.requests.payload.slot), depth=DEPTH)
@@ -106,7 +103,6 @@ class UnitCache(Component):
         ]
         with m.If(self.far_answers.valid):
             m.d.comb += self.answers.payload.eq(self.far_answers.payload.answer)
-        return m
 
     def split(self, block):
         """Split the number of a block into entry and tag."""

@@ -23,17 +23,14 @@ class EntryCredit(Component):
     def __init__(self, params: OutputRoomParams) -> None:
         super().__init__(
             params,
-            {
-                "comes": In(1),
-                "claim": In(params.give),
-                "credit": In(1),
-                "grows": In(params.give["beats"].shape),
-                "give": Out(params.give),
-            },
+            comes=In(1),
+            claim=In(params.give),
+            credit=In(1),
+            grows=In(params.give["beats"].shape),
+            give=Out(params.give),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.claims = claims = Fifo.sized(shape=params.give, depth=INSIDE)
         claim = claims.o.payload
@@ -46,4 +43,3 @@ class EntryCredit(Component):
             self.give.port.eq(claim.port),
             self.give.beats.eq(Mux(self.credit, (claim.beats - self.grows)[: len(self.grows)], 0)),
         ]
-        return m

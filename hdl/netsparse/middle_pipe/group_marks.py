@@ -35,18 +35,15 @@ class GroupMarks(Component):
         self.latency = self.sizes.latency
         super().__init__(
             params,
-            {
-                "comes": In(1),
-                "takes": In(1),
-                "ends": In(1),
-                "cut": In(1),
-                "o": Out(stream.Signature(1)),
-                "whole": Out(1),
-            },
+            comes=In(1),
+            takes=In(1),
+            ends=In(1),
+            cut=In(1),
+            o=Out(stream.Signature(1)),
+            whole=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         depth = self.params.depth
         m.submodules.marks = marks = Fifo(self.sizes)
         waits = Signal()  # the mark of a PR is not in the queue yet
@@ -72,4 +69,3 @@ class GroupMarks(Component):
         with m.Elif(marks.i.valid):
             m.d.sync += waits.eq(0)
         m.d.sync += count.eq((count + adds - goes)[: len(count)])
-        return m

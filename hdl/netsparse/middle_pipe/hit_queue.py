@@ -38,22 +38,19 @@ class HitQueue(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "reserve": In(1),
-                "room": Out(1),
-                "cancel": In(1),
-                "push": In(1),
-                "entry": In(params.read_entry),
-                "property": In(params.cache.property_layout),
-                "comes": In(1),
-                "ends": In(1),
-                "cut": In(1),
-                "o": Out(stream.Signature(params.response_entry)),
-            },
+            reserve=In(1),
+            room=Out(1),
+            cancel=In(1),
+            push=In(1),
+            entry=In(params.read_entry),
+            property=In(params.cache.property_layout),
+            comes=In(1),
+            ends=In(1),
+            cut=In(1),
+            o=Out(stream.Signature(params.response_entry)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         hit = data.StructLayout(
             {"entry": params.read_entry, "property": params.cache.property_layout}
@@ -104,7 +101,6 @@ class HitQueue(Component):
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += index.eq(Mux(last, 0, index + 1))
         self.offer(m, marks, last)
-        return m
 
     def offer(self, m: Module, marks: GroupMarks, last: Signal) -> None:
         """Offer complete groups; mark where they start and end, and where the arbiter may turn."""

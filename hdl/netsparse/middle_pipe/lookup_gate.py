@@ -34,26 +34,23 @@ class LookupGate(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(params.write_route),
-                "cache": In(1),
-                "prs": In(stream.Signature(params.deconcatenator(False).beat)),
-                "tag": In(params.tag),
-                "open_items": In(params.ports),
-                "stalled": In(params.ports),
-                "reads_room": In(1),
-                "hits_room": In(1),
-                "slot": In(1),
-                "waits": Out(1),
-                "lacks_room": Out(1),
-                "enters": Out(1),
-                "entry": Out(params.read_entry),
-                "passed_by": Out(1),
-            },
+            write=In(params.write_route),
+            cache=In(1),
+            prs=In(stream.Signature(params.deconcatenator(False).beat)),
+            tag=In(params.tag),
+            open_items=In(params.ports),
+            stalled=In(params.ports),
+            reads_room=In(1),
+            hits_room=In(1),
+            slot=In(1),
+            waits=Out(1),
+            lacks_room=Out(1),
+            enters=Out(1),
+            entry=Out(params.read_entry),
+            passed_by=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.homes = homes = RoutingTable(params)
         valid = Signal()
@@ -106,4 +103,3 @@ class LookupGate(Component):
             entry.home.eq(home),
             entry.cost.eq(cost),
         ]
-        return m

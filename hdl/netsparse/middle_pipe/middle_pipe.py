@@ -68,26 +68,23 @@ class MiddlePipe(Component):
         }
         super().__init__(
             params,
-            {
-                "write": In(params.write_route),
-                "settings": In(params.pipe_settings),
-                "configure": In(1),
-                "busy": Out(1),
-                "stalled": In(params.ports),
-                "reads": In(stream.Signature(params.entering)),
-                "responses": In(stream.Signature(params.entering)),
-                "open_reads": Out(reads),
-                "open_responses": Out(responses),
-                "admitted_reads": In(reads),
-                "admitted_responses": In(responses),
-                "reads_o": Out(stream.Signature(OUTPUT_BEAT)).array(reads),
-                "responses_o": Out(stream.Signature(OUTPUT_BEAT)).array(responses),
-                "events": Out(params.pipe_events),
-            },
+            write=In(params.write_route),
+            settings=In(params.pipe_settings),
+            configure=In(1),
+            busy=Out(1),
+            stalled=In(params.ports),
+            reads=In(stream.Signature(params.entering)),
+            responses=In(stream.Signature(params.entering)),
+            open_reads=Out(reads),
+            open_responses=Out(responses),
+            admitted_reads=In(reads),
+            admitted_responses=In(responses),
+            reads_o=Out(stream.Signature(OUTPUT_BEAT)).array(reads),
+            responses_o=Out(stream.Signature(OUTPUT_BEAT)).array(responses),
+            events=Out(params.pipe_events),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.cache = PropertyCache(params.cache)
         for payload, name in enumerate(CLASSES):
@@ -103,7 +100,6 @@ class MiddlePipe(Component):
             self.leave(m, name)
         self.pass_responses(m)
         self.look_up(m)
-        return m
 
     def come(self, m: Module, name: str, payload: int) -> None:
         """Take packets apart; return the room that their PRs cannot need."""

@@ -62,16 +62,13 @@ class OutputQueues(Component):
         self.latency = 1 + params.fifo.latency
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                "to": In(params.queue_bits),
-                "o": Out(stream.Signature(OUTPUT_BEAT)).array(params.ports),
-                "left": Out(params.ports),
-            },
+            axis=In(AXIS),
+            to=In(params.queue_bits),
+            o=Out(stream.Signature(OUTPUT_BEAT)).array(params.ports),
+            left=Out(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, axis = self.params, self.axis
         valid = Signal()
         beat = Signal(OUTPUT_BEAT, reset_less=True)
@@ -93,7 +90,6 @@ class OutputQueues(Component):
                 self.left[k].eq(o.valid & o.ready),
             ]
         expect(m, self, queue_exists=lambda: ~axis.tvalid | (self.to < params.ports))
-        return m
 
 
 def to_axis(m: Module, beat: Any, valid, ready, axis: Any) -> None:

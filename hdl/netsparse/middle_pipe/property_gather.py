@@ -25,22 +25,19 @@ class PropertyGather(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "idx": In(params.cache.idx_bits),
-                "length": In(LENGTH_BITS),
-                "last": In(1),
-                "data": In(8 * BEAT_BYTES),
-                "keep": In(1),
-                "moves": In(1),
-                "ready": Out(1),
-                "valid": Out(1),
-                "access": Out(params.cache.access),
-                "taken": In(1),
-            },
+            idx=In(params.cache.idx_bits),
+            length=In(LENGTH_BITS),
+            last=In(1),
+            data=In(8 * BEAT_BYTES),
+            keep=In(1),
+            moves=In(1),
+            ready=Out(1),
+            valid=Out(1),
+            access=Out(params.cache.access),
+            taken=In(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         size = 8 * BEAT_BYTES
         width = self.params.cache.property_layout.size
         parts = [
@@ -70,4 +67,3 @@ class PropertyGather(Component):
             access.length.eq(length),
             access.property.eq(Cat(parts)),
         ]
-        return m

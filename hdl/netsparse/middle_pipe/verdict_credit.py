@@ -23,14 +23,11 @@ class VerdictCredit(Component):
         self.room = params.switch.output_room(params.payload)
         super().__init__(
             params,
-            {
-                "events": In(params.switch.deconcatenator(params.payload).events),
-                "give": Out(self.room.give),
-            },
+            events=In(params.switch.deconcatenator(params.payload).events),
+            give=Out(self.room.give),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         events, switch = self.events, self.params.switch
         cost = READ_COST
         if self.params.payload:
@@ -45,4 +42,3 @@ class VerdictCredit(Component):
             self.give.port.eq(port),
             self.give.beats.eq(Mux(judged, low_bits(self.room.packet - beats, len(beats)), 0)),
         ]
-        return m

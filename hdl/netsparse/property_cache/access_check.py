@@ -31,22 +31,19 @@ class AccessCheck(Component):
     def __init__(self, params: PropertyCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "configure": In(1),
-                "property_bytes": In(LENGTH_BITS),
-                "valid": In(1),
-                "insert": In(1),
-                "idx": In(params.idx_bits),
-                "length": In(LENGTH_BITS),
-                "clearing": In(1),
-                "clear_row": In(params.row_bits),
-                "slot": Out(params.slot),
-                "passed": Out(params.passed),
-            },
+            configure=In(1),
+            property_bytes=In(LENGTH_BITS),
+            valid=In(1),
+            insert=In(1),
+            idx=In(params.idx_bits),
+            length=In(LENGTH_BITS),
+            clearing=In(1),
+            clear_row=In(params.row_bits),
+            slot=Out(params.slot),
+            passed=Out(params.passed),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         size = Signal(LENGTH_BITS)
         mode = Signal(params.mode_bits)
@@ -75,7 +72,6 @@ class AccessCheck(Component):
             m.d.comb += operation.eq(Operation.CLEAR)
         with m.Elif(self.valid & serves):
             m.d.comb += operation.eq(Mux(self.insert, Operation.INSERT, Operation.LOOKUP))
-        return m
 
     def row_of(self, idx, mode):
         """Return {segment, set} without the segment bits that ``mode`` ignores."""

@@ -18,14 +18,12 @@ class RowClearing(Component):
     latency = 1
 
     def __init__(self, params: PropertyCacheParams) -> None:
-        super().__init__(params, {"begin": In(1), "busy": Out(1), "row": Out(params.row_bits)})
+        super().__init__(params, begin=In(1), busy=Out(1), row=Out(params.row_bits))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         busy = Signal(init=1)
         m.d.comb += self.busy.eq(busy)
         with m.If(self.begin):
             m.d.sync += [busy.eq(1), self.row.eq(0)]
         with m.Elif(busy):
             m.d.sync += [busy.eq(~self.row.all()), self.row.eq(self.row + 1)]
-        return m

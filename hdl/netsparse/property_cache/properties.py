@@ -25,16 +25,13 @@ class PropertySegments(Component):
     def __init__(self, params: PropertyCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "verdict": In(params.verdict),
-                "mode": In(params.mode_bits),
-                "property": In(params.property_layout),
-                "result": Out(params.property_layout),
-            },
+            verdict=In(params.verdict),
+            mode=In(params.mode_bits),
+            property=In(params.property_layout),
+            result=Out(params.property_layout),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         first = self.verdict.row[params.set_bits :]  # the group's first segment
         set_and_way = Cat(index_of(self.verdict.way), self.verdict.row[: params.set_bits])
@@ -69,7 +66,6 @@ class PropertySegments(Component):
         result = Signal(params.property_layout, reset_less=True)
         m.d.sync += [result[k].eq(part) for k, part in enumerate(parts)]
         m.d.comb += self.result.eq(result)
-        return m
 
     def parts_of(self) -> list:
         """Return the part of the property for each segment: its number modulo the group's size."""

@@ -31,20 +31,17 @@ class PropertyCache(Component):
         self.latency = params.latency
         super().__init__(
             params,
-            {
-                "configure": In(1),
-                "property_bytes": In(LENGTH_BITS),
-                "busy": Out(1),
-                "access_valid": In(1),
-                "access": In(params.access),
-                "result_valid": Out(1),
-                "result": Out(params.result),
-                "events": Out(EVENTS),
-            },
+            configure=In(1),
+            property_bytes=In(LENGTH_BITS),
+            busy=Out(1),
+            access_valid=In(1),
+            access=In(params.access),
+            result_valid=Out(1),
+            result=Out(params.result),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.clearing = clearing = RowClearing(params)
         m.submodules.check = check = AccessCheck(params)
@@ -86,4 +83,3 @@ class PropertyCache(Component):
             late = delay(m, event, segments.latency, name, reset_less=False)
             m.d.comb += self.events[name].eq(late)
         m.d.comb += self.result_valid.eq(Cat(self.events[name] for name in happened).any())
-        return m

@@ -22,16 +22,13 @@ class SlotHistory(Component):
     def __init__(self, params: PropertyCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "slot": In(params.slot),
-                "past": Out(data.ArrayLayout(params.slot, REACH)),
-                "same_row": Out(REACH),
-                "same_line": Out(REACH),
-            },
+            slot=In(params.slot),
+            past=Out(data.ArrayLayout(params.slot, REACH)),
+            same_row=Out(REACH),
+            same_line=Out(REACH),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         operation, row, tag = self.slot.operation, self.slot.row, self.slot.tag
         for k in range(REACH):
             operation = delay(m, operation, 1, f"operation_{k}", reset_less=False)
@@ -45,4 +42,3 @@ class SlotHistory(Component):
                 self.same_row[k].eq(same),
                 self.same_line[k].eq(same & (tag == self.slot.tag)),
             ]
-        return m

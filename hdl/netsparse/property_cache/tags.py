@@ -39,10 +39,9 @@ class PropertyTags(Component):
     latency = FIND
 
     def __init__(self, params: PropertyCacheParams) -> None:
-        super().__init__(params, {"slot": In(params.slot), "verdict": Out(params.verdict)})
+        super().__init__(params, slot=In(params.slot), verdict=Out(params.verdict))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.history = history = SlotHistory(self.params)
         m.d.comb += history.slot.eq(self.slot)
         slots = [self.slot, *(history.past[k] for k in range(REACH))]  # by cycles before now
@@ -57,7 +56,6 @@ class PropertyTags(Component):
         m.d.sync += known.eq(equal)
         row, line = (delay(m, bits[0], 1, name) for bits, name in ((row, "row"), (line, "line")))
         self.decide(m, slots, self.mend(m, known, row, line, place))
-        return m
 
     def compare(self, m: Module, slots, written):
         """Return the ways whose tag in memory is the slot's, COMPARED cycles after it.

@@ -40,23 +40,20 @@ class CompletionRing(Component):
     def __init__(self, params: SnicParams) -> None:
         super().__init__(
             params,
-            {
-                "ring": In(RING),
-                "completions": In(stream.Signature(params.completed)),
-                "consumer": In(INDEX_BITS),
-                "writes": Out(stream.Signature(params.rig.host_write)),
-                "done": In(1),
-                "write_failed": In(1),
-                "written": Out(INDEX_BITS),
-                "irq": Out(1),
-                "full": Out(1),
-                "busy": Out(1),
-                "fault": Out(Fault),
-            },
+            ring=In(RING),
+            completions=In(stream.Signature(params.completed)),
+            consumer=In(INDEX_BITS),
+            writes=Out(stream.Signature(params.rig.host_write)),
+            done=In(1),
+            write_failed=In(1),
+            written=Out(INDEX_BITS),
+            irq=Out(1),
+            full=Out(1),
+            busy=Out(1),
+            fault=Out(Fault),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ring = self.ring
         is_open = Signal()
         sent = Signal(INDEX_BITS)
@@ -133,4 +130,3 @@ class CompletionRing(Component):
             m.d.sync += [mask.eq((1 << ring.size) - 1), self.fault.eq(Fault.NONE)]
             with m.If(ring.enable & ~waiting & ~under_way.any()):
                 m.d.sync += [is_open.eq(1), sent.eq(0), self.written.eq(0)]
-        return m

@@ -34,20 +34,17 @@ class DescriptorFetch(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "ring": In(RING),
-                "demands": Out(stream.Signature(params.host_read)),
-                "beat_valid": In(1),
-                "beat": In(READ_BEAT),
-                "o": Out(stream.Signature(fetched_layout(params))),
-                "consumer": Out(INDEX_BITS),
-                "busy": Out(1),
-                "fault": Out(Fault),
-            },
+            ring=In(RING),
+            demands=Out(stream.Signature(params.host_read)),
+            beat_valid=In(1),
+            beat=In(READ_BEAT),
+            o=Out(stream.Signature(fetched_layout(params))),
+            consumer=Out(INDEX_BITS),
+            busy=Out(1),
+            fault=Out(Fault),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.reader = reader = RingReader.sized(
             address_bits=self.params.address_bits, ahead=AHEAD
         )
@@ -64,7 +61,6 @@ class DescriptorFetch(Component):
             ),
         ]
         self.receive(m)
-        return m
 
     def receive(self, m: Module) -> None:
         """Check descriptors as they come, and queue them."""

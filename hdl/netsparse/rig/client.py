@@ -73,46 +73,43 @@ class Client(Component):
         requests = request_layout(params.idx_bits, params.lsq_entries)
         super().__init__(
             params,
-            {
-                "idxs": In(stream.Signature(params.fetched)),
-                "idx_failed": In(params.of_slot),
-                "response": In(1),
-                "remote": In(1),
-                "response_entry": In(params.entry_bits),
-                "write_failed": In(1),
-                "written_entry": In(params.entry_bits),
-                "oldest": In(params.slot_bits),
-                "generations": In(params.generation_bits).array(params.commands),
-                "partition": In(params.partition),
-                "boundary": In(self.solver_params.write),
-                "coalesce": In(1),
-                "filter": In(1),
-                "cancel": In(1),
-                "forget": In(1),
-                "unit": In(16),
-                "generation": Out(params.generation_bits),  # generation of the entry
-                "bytes": In(LENGTH_BITS),
-                "prs": Out(stream.Signature(READ_PR)),
-                "filter_requests": Out(stream.Signature(requests)),
-                "filter_answers": In(answer_signature(answer_layout(params.lsq_entries))),
-                "sets": In(stream.Signature(params.pending)),
-                "issued": Out(1),
-                "issued_entry": Out(params.entry_bits),
-                "entry": In(params.entry_bits),
-                "known": Out(self.table_params.contents),
-                "open": Out(params.commands),
-                "failed": Out(params.commands),
-                "cause": Out(Cause).array(params.commands),
-                "moves": Out(1),
-                "provided": Out(1),
-                "events": Out(CLIENT_EVENTS),
-                "in_flight": Out(1),
-                "filter_idle": Out(1),
-            },
+            idxs=In(stream.Signature(params.fetched)),
+            idx_failed=In(params.of_slot),
+            response=In(1),
+            remote=In(1),
+            response_entry=In(params.entry_bits),
+            write_failed=In(1),
+            written_entry=In(params.entry_bits),
+            oldest=In(params.slot_bits),
+            generations=In(params.generation_bits).array(params.commands),
+            partition=In(params.partition),
+            boundary=In(self.solver_params.write),
+            coalesce=In(1),
+            filter=In(1),
+            cancel=In(1),
+            forget=In(1),
+            unit=In(16),
+            generation=Out(params.generation_bits),  # generation of the entry
+            bytes=In(LENGTH_BITS),
+            prs=Out(stream.Signature(READ_PR)),
+            filter_requests=Out(stream.Signature(requests)),
+            filter_answers=In(answer_signature(answer_layout(params.lsq_entries))),
+            sets=In(stream.Signature(params.pending)),
+            issued=Out(1),
+            issued_entry=Out(params.entry_bits),
+            entry=In(params.entry_bits),
+            known=Out(self.table_params.contents),
+            open=Out(params.commands),
+            failed=Out(params.commands),
+            cause=Out(Cause).array(params.commands),
+            moves=Out(1),
+            provided=Out(1),
+            events=Out(CLIENT_EVENTS),
+            in_flight=Out(1),
+            filter_idle=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.check = check = IdxCheck(self.params)
         m.submodules.table = table = PendingTable(self.table_params)
         m.submodules.filter = port = FilterPort(self.port_params)
@@ -153,7 +150,6 @@ class Client(Component):
         self.count(m, check, table, port, generator)
         self.keep_slots(m, slots, table, port, solver)
         self.report(m, slots, tally, check, table, port, generator)
-        return m
 
     def look_up(self, m: Module, check: IdxCheck, table: PendingTable) -> None:
         """Look up idxs in the table, whose ``ready`` comes too late to stall the check directly."""

@@ -35,22 +35,19 @@ class CommandTally(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "consumed": In(params.of_slot),
-                "settled": In(params.of_slot).array(SETTLED),
-                "failures": In(params.of_slot).array(len(SOURCES)),
-                "clear": In(1),
-                "moved": In(params.of_slot).array(OTHER_MOVES),
-                "oldest": In(params.slot_bits),
-                "open": Out(params.commands),
-                "failed": Out(params.commands),
-                "cause": Out(Cause).array(params.commands),
-                "moves": Out(1),
-            },
+            consumed=In(params.of_slot),
+            settled=In(params.of_slot).array(SETTLED),
+            failures=In(params.of_slot).array(len(SOURCES)),
+            clear=In(1),
+            moved=In(params.of_slot).array(OTHER_MOVES),
+            oldest=In(params.slot_bits),
+            open=Out(params.commands),
+            failed=Out(params.commands),
+            cause=Out(Cause).array(params.commands),
+            moves=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         moved = [self.consumed, *self.settled, *self.moved]
         m.d.comb += self.moves.eq(
             Cat(item.valid & (item.slot == self.oldest) for item in moved).any()
@@ -75,4 +72,3 @@ class CommandTally(Component):
                 m.d.sync += [self.failed[k].eq(1), self.cause[k].eq(first)]
             with m.If(self.clear):
                 m.d.sync += [count.eq(0), self.failed[k].eq(0)]
-        return m

@@ -42,31 +42,28 @@ class RigControl(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "commands": In(stream.Signature(params.command)),
-                "completions": Out(stream.Signature(COMPLETION)),
-                "start": Out(1),
-                "idxs": Out(params.idx_array),
-                "ready": In(1),
-                "array": Out(params.property_array),
-                "provided": In(1),
-                "open": In(params.commands),
-                "failed": In(params.commands),
-                "cause": In(Cause).array(params.commands),
-                "oldest": Out(params.slot_bits),
-                "cancel": Out(1),
-                "forget": Out(1),
-                "running": Out(1),
-                "generations": Out(params.generation_bits).array(params.commands),
-                "moves": In(1),
-                "drained": In(1),
-                "quiet": Out(1),
-                "busy": Out(1),
-            },
+            commands=In(stream.Signature(params.command)),
+            completions=Out(stream.Signature(COMPLETION)),
+            start=Out(1),
+            idxs=Out(params.idx_array),
+            ready=In(1),
+            array=Out(params.property_array),
+            provided=In(1),
+            open=In(params.commands),
+            failed=In(params.commands),
+            cause=In(Cause).array(params.commands),
+            oldest=Out(params.slot_bits),
+            cancel=Out(1),
+            forget=Out(1),
+            running=Out(1),
+            generations=Out(params.generation_bits).array(params.commands),
+            moves=In(1),
+            drained=In(1),
+            quiet=Out(1),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.stored = stored = memory.Memory(
             shape=params.command,
@@ -133,7 +130,6 @@ class RigControl(Component):
                 ]
             with m.Case(State.REPORT), m.If(self.completions.ready):
                 m.d.sync += [state.eq(State.RUN), ended.eq(ended + 1)]
-        return m
 
     def begin(self, m: Module, stored, state, taken, started, ended) -> tuple[Signal, Signal]:
         """Start the next command, or mark it as ``over`` as soon as it is the oldest."""

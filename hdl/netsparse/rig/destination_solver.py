@@ -71,15 +71,12 @@ class DestinationSolver(Component):
         self.latency = self.stages * params.levels
         super().__init__(
             params,
-            {
-                "idxs": In(stream.Signature(params.question)),
-                "o": Out(stream.Signature(params.answer)),
-                "write": In(params.write),
-            },
+            idxs=In(stream.Signature(params.question)),
+            o=Out(stream.Signature(params.answer)),
+            write=In(params.write),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.out = out = StreamRegister.sized(shape=params.answer)
         advance = out.i.ready
@@ -106,7 +103,6 @@ class DestinationSolver(Component):
             out.i.payload.eq(answer),
             out.i.valid.eq(valid),
         ]
-        return m
 
     def boundary(self, m: Module, level: int, node, advance):
         """Return the middle boundary of the range of nodes whose upper bits are ``node``."""

@@ -24,19 +24,16 @@ class IdxCheck(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(64)),
-                "o": Out(stream.Signature(params.idx_bits)),
-                "tag": In(params.slot_bits),
-                "judged_tag": Out(params.slot_bits),
-                "partition": In(params.partition),
-                "reject": In(1),
-                "events": Out(CHECK_EVENTS),
-            },
+            i=In(stream.Signature(64)),
+            o=Out(stream.Signature(params.idx_bits)),
+            tag=In(params.slot_bits),
+            judged_tag=Out(params.slot_bits),
+            partition=In(params.partition),
+            reject=In(1),
+            events=Out(CHECK_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         idx = Signal(64, reset_less=True)
         waiting_tag = Signal(self.params.slot_bits, reset_less=True)
         judged_tag = Signal(self.params.slot_bits, reset_less=True)
@@ -69,4 +66,3 @@ class IdxCheck(Component):
                 beyond.eq(idx >= self.partition.columns),
                 local.eq((idx >= self.partition.first) & (idx < self.partition.end)),
             ]
-        return m

@@ -48,21 +48,18 @@ class IdxFetch(Component):
         self.beat_latency = self.buffer.latency + 1
         super().__init__(
             params,
-            {
-                "arrays": In(stream.Signature(params.idx_array)),
-                "stop": In(1),
-                "requests": Out(stream.Signature(params.host_read)),
-                "beat_valid": In(1),
-                "beat": In(READ_BEAT),
-                "idxs": Out(stream.Signature(params.fetched)),
-                "busy": Out(1),
-                "failed": Out(1),
-                "failed_slot": Out(params.slot_bits),
-            },
+            arrays=In(stream.Signature(params.idx_array)),
+            stop=In(1),
+            requests=Out(stream.Signature(params.host_read)),
+            beat_valid=In(1),
+            beat=In(READ_BEAT),
+            idxs=Out(stream.Signature(params.fetched)),
+            busy=Out(1),
+            failed=Out(1),
+            failed_slot=Out(params.slot_bits),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.buffer = buffer = Fifo(self.buffer)
         m.submodules.chunks = chunks = Fifo.sized(shape=self.chunk, depth=CHUNKS)
         m.submodules.verdicts = verdicts = Fifo.sized(shape=1, depth=CHUNKS)
@@ -83,7 +80,6 @@ class IdxFetch(Component):
         ends = Signal()  # a chunk ends
         self.issue(m, chunks, requesting, broken, ends)
         self.give(m, buffer, chunks, verdicts, broken, ends)
-        return m
 
     def issue(
         self, m: Module, chunks: Fifo, requesting: Signal, broken: Signal, ends: Signal

@@ -129,24 +129,21 @@ class PendingTable(Component):
     def __init__(self, params: PendingTableParams) -> None:
         super().__init__(
             params,
-            {
-                "lookups": In(stream.Signature(params.idx_bits)),
-                "tag": In(params.tag_bits),
-                "result_tag": Out(params.tag_bits),
-                "results": Out(stream.Signature(params.result)),
-                "coalesce": In(1),
-                "release": In(params.release).array(RELEASES),
-                "clear": In(1),
-                "read_entry": In(params.entry_bits),
-                "read": Out(params.contents),
-                "full": Out(1),
-                "count": Out(range(params.entries + 1)),
-                "empty": Out(1),
-            },
+            lookups=In(stream.Signature(params.idx_bits)),
+            tag=In(params.tag_bits),
+            result_tag=Out(params.tag_bits),
+            results=Out(stream.Signature(params.result)),
+            coalesce=In(1),
+            release=In(params.release).array(RELEASES),
+            clear=In(1),
+            read_entry=In(params.entry_bits),
+            read=Out(params.contents),
+            full=Out(1),
+            count=Out(range(params.entries + 1)),
+            empty=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         provided = data.StructLayout({"result": params.result, "tag": params.tag_bits})
         m.submodules.out = out = StreamRegister.sized(shape=provided)
@@ -211,7 +208,6 @@ class PendingTable(Component):
             m.d.sync += [state.eq(0) for state in states]
         self.show(m, ways, place, placed)
         self.expect_quiet(m, requested_valid | judged_valid | self.results.valid)
-        return m
 
     def take(self, m: Module, requested, requested_rows, requested_tag, requested_valid) -> None:
         """Take the next lookup, with its row in each way."""

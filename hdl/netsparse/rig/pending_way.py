@@ -55,23 +55,20 @@ class PendingWay(Component):
     def __init__(self, params: PendingWayParams) -> None:
         super().__init__(
             params,
-            {
-                "requested": In(params.idx_bits),
-                "requested_row": In(params.row_bits),
-                "same": In(1),
-                "advance": In(1),
-                "placed": In(params.placed),
-                "released": In(params.release).array(RELEASES),
-                "clear": In(1),
-                "result": Out(1),
-                "open": Out(1),
-                "row": Out(params.row_bits),
-                "valid": Out(params.rows),
-            },
+            requested=In(params.idx_bits),
+            requested_row=In(params.row_bits),
+            same=In(1),
+            advance=In(1),
+            placed=In(params.placed),
+            released=In(params.release).array(RELEASES),
+            clear=In(1),
+            result=Out(1),
+            open=Out(1),
+            row=Out(params.row_bits),
+            valid=Out(params.rows),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         placed = self.placed
         stored = self.add_idxs(m)
         used = Signal()
@@ -95,7 +92,6 @@ class PendingWay(Component):
             enter = placed.valid & (placed.row == row)
             leave = Cat(gone.valid & (gone.row == row) for gone in self.released).any()
             m.d.sync += self.valid[row].eq((self.valid[row] | enter) & ~leave & ~self.clear)
-        return m
 
     def add_idxs(self, m: Module) -> Value:
         """Add the memory of idxs; return the idx in ``requested_row``."""

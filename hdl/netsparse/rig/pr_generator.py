@@ -26,23 +26,20 @@ class PrGenerator(Component):
         owned = stream.Signature(params.owned)
         super().__init__(
             params,
-            {
-                "i": In(owned),
-                "prs": Out(stream.Signature(READ_PR)),
-                "node": In(32),
-                "unit": In(16),
-                "generation": In(params.generation_bits),
-                "bytes": In(LENGTH_BITS),
-                "reject": In(1),
-                "issued": Out(1),
-                "issued_entry": Out(params.entry_bits),
-                "rejected": Out(1),
-                "stall": Out(1),
-            },
+            i=In(owned),
+            prs=Out(stream.Signature(READ_PR)),
+            node=In(32),
+            unit=In(16),
+            generation=In(params.generation_bits),
+            bytes=In(LENGTH_BITS),
+            reject=In(1),
+            issued=Out(1),
+            issued_entry=Out(params.entry_bits),
+            rejected=Out(1),
+            stall=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.queue = queue = Fifo(self.queue)
         pr = Signal(READ_PR)
         owned = self.i.payload
@@ -62,4 +59,3 @@ class PrGenerator(Component):
             self.rejected.eq(self.i.valid & self.reject),
             self.stall.eq(queue.i.valid & ~queue.i.ready),
         ]
-        return m

@@ -42,17 +42,14 @@ class PropertyAddress(Component):
     def __init__(self, params: PropertyAddressParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.requested)),
-                "o": Out(stream.Signature(params.result)),
-                "base": In(params.address_bits),
-                "bytes": In(LENGTH_BITS),
-                "busy": Out(1),
-            },
+            i=In(stream.Signature(params.requested)),
+            o=Out(stream.Signature(params.result)),
+            base=In(params.address_bits),
+            bytes=In(LENGTH_BITS),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         idx = Signal(params.idx_bits, reset_less=True)
         size = Signal(LENGTH_BITS, reset_less=True)
@@ -85,4 +82,3 @@ class PropertyAddress(Component):
                 *(valid[k].eq(valid[k - 1]) for k in range(1, self.stages)),
                 *(tags[k].eq(tags[k - 1]) for k in range(1, self.stages)),
             ]
-        return m

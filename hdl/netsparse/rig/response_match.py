@@ -47,26 +47,23 @@ class ResponseMatch(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "responses": In(stream.Signature(RESPONSE_BEAT)),
-                "generation": In(params.generation_bits),
-                "bytes": In(LENGTH_BITS),
-                "issued": In(1),
-                "issued_entry": In(params.entry_bits),
-                "clear": In(1),
-                "entry": Out(params.entry_bits),
-                "known": In(1),
-                "known_idx": In(params.idx_bits),
-                "heads": Out(stream.Signature(params.pending)),
-                "beats": Out(stream.Signature(PROPERTY_BEAT)),
-                "events": Out(MATCH_EVENTS),
-                "ended_entry": Out(params.entry_bits),
-                "busy": Out(1),
-            },
+            responses=In(stream.Signature(RESPONSE_BEAT)),
+            generation=In(params.generation_bits),
+            bytes=In(LENGTH_BITS),
+            issued=In(1),
+            issued_entry=In(params.entry_bits),
+            clear=In(1),
+            entry=Out(params.entry_bits),
+            known=In(1),
+            known_idx=In(params.idx_bits),
+            heads=Out(stream.Signature(params.pending)),
+            beats=Out(stream.Signature(PROPERTY_BEAT)),
+            events=Out(MATCH_EVENTS),
+            ended_entry=Out(params.entry_bits),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         coming, queue = self.take(m)
         judged_valid = Signal()
         head = Signal(self.params.pending, reset_less=True)
@@ -100,7 +97,6 @@ class ResponseMatch(Component):
         ]
         with m.If(judged_valid & move):
             m.d.sync += [first.eq(last), passing.eq(good & ~last)]
-        return m
 
     def take(self, m: Module) -> tuple[StreamRegister, Fifo]:
         """Take the beats of responses; return what is judged of them, and the queue of their data.

@@ -41,23 +41,20 @@ class Server(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "reads": In(stream.Signature(READ_PR)),
-                "partition": In(params.partition),
-                "bytes": In(LENGTH_BITS),
-                "legal": In(1),
-                "demands": Out(stream.Signature(params.idx_bits)),
-                "beats": In(stream.Signature(PROPERTY_BEAT)),
-                "outcome": In(1),
-                "outcome_failed": In(1),
-                "responses": Out(stream.Signature(RESPONSE_BEAT)),
-                "events": Out(SERVER_EVENTS),
-                "busy": Out(1),
-            },
+            reads=In(stream.Signature(READ_PR)),
+            partition=In(params.partition),
+            bytes=In(LENGTH_BITS),
+            legal=In(1),
+            demands=Out(stream.Signature(params.idx_bits)),
+            beats=In(stream.Signature(PROPERTY_BEAT)),
+            outcome=In(1),
+            outcome_failed=In(1),
+            responses=Out(stream.Signature(RESPONSE_BEAT)),
+            events=Out(SERVER_EVENTS),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.heads = heads = Fifo.sized(shape=HEAD, depth=READS)
         m.submodules.outcomes = outcomes = Fifo.sized(shape=1, depth=READS)
         waiting = self.judge(m, heads)
@@ -67,7 +64,6 @@ class Server(Component):
             outcomes.i.valid.eq(self.outcome),  # never more outcomes than heads, so there is room
             self.busy.eq(waiting | heads.o.valid | self.demands.valid),
         ]
-        return m
 
     def judge(self, m: Module, heads: Fifo) -> Value:
         """Put reads into heads, and good ones into ``demands``, while their beats have room."""

@@ -21,16 +21,13 @@ class SlotTable(Component):
     def __init__(self, params: RigParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(params.of_slot),
-                "entry": In(params.entry_bits),
-                "read": In(params.entry_bits).array(len(READERS)),
-                "slot": Out(params.slot_bits).array(len(READERS)),
-            },
+            write=In(params.of_slot),
+            entry=In(params.entry_bits),
+            read=In(params.entry_bits).array(len(READERS)),
+            slot=Out(params.slot_bits).array(len(READERS)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.memory = slots = memory.Memory(
             shape=self.params.slot_bits,
             depth=self.params.pending_entries,
@@ -46,4 +43,3 @@ class SlotTable(Component):
         for entry, slot in zip(self.read, self.slot, strict=True):
             read = slots.read_port(domain="comb")
             m.d.comb += [read.addr.eq(entry), slot.eq(read.data)]
-        return m

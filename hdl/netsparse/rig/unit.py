@@ -53,36 +53,33 @@ class RigUnit(Component):
         requests = request_layout(params.idx_bits, params.lsq_entries)
         super().__init__(
             params,
-            {
-                "unit": In(16),
-                "serve": In(1),
-                "partition": In(params.partition),
-                "boundary": In(Client(params).solver_params.write),
-                "served": In(params.served),
-                "coalesce": In(1),
-                "filter": In(1),
-                "commands": In(stream.Signature(params.command)),
-                "completions": Out(stream.Signature(COMPLETION)),
-                "demands": Out(stream.Signature(params.host_read)),
-                "beat_valid": In(1),
-                "beat": In(READ_BEAT),
-                "writes": Out(stream.Signature(params.host_write)),
-                "done": In(1),
-                "write_failed": In(1),
-                "filter_requests": Out(stream.Signature(requests)),
-                "filter_answers": In(answer_signature(answer_layout(params.lsq_entries))),
-                "prs": Out(stream.Signature(READ_PR)),
-                "responses": In(stream.Signature(RESPONSE_BEAT)),
-                "reads": In(stream.Signature(READ_PR)),
-                "answers": Out(stream.Signature(RESPONSE_BEAT)),
-                "events": Out(UNIT_EVENTS),
-                "quiet": Out(1),
-                "busy": Out(1),
-            },
+            unit=In(16),
+            serve=In(1),
+            partition=In(params.partition),
+            boundary=In(Client(params).solver_params.write),
+            served=In(params.served),
+            coalesce=In(1),
+            filter=In(1),
+            commands=In(stream.Signature(params.command)),
+            completions=Out(stream.Signature(COMPLETION)),
+            demands=Out(stream.Signature(params.host_read)),
+            beat_valid=In(1),
+            beat=In(READ_BEAT),
+            writes=Out(stream.Signature(params.host_write)),
+            done=In(1),
+            write_failed=In(1),
+            filter_requests=Out(stream.Signature(requests)),
+            filter_answers=In(answer_signature(answer_layout(params.lsq_entries))),
+            prs=Out(stream.Signature(READ_PR)),
+            responses=In(stream.Signature(RESPONSE_BEAT)),
+            reads=In(stream.Signature(READ_PR)),
+            answers=Out(stream.Signature(RESPONSE_BEAT)),
+            events=Out(UNIT_EVENTS),
+            quiet=Out(1),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.control = control = RigControl(params)
         m.submodules.fetch = fetch = IdxFetch(params)
@@ -107,7 +104,6 @@ class RigUnit(Component):
         self.find_addresses(m, control, fetch, match, server, address, write_back)
         self.buffer_properties(m, fetch, match, server, buffer, write_back)
         self.report(m, control, fetch, client, match, server, address)
-        return m
 
     def run_commands(
         self,

@@ -36,23 +36,20 @@ class WriteBack(Component):
         ).result
         super().__init__(
             params,
-            {
-                "result": In(stream.Signature(result)),
-                "beats": In(stream.Signature(PROPERTY_BEAT)),
-                "bytes": In(LENGTH_BITS),
-                "writes": Out(stream.Signature(params.host_write)),
-                "done": In(1),
-                "write_failed": In(1),
-                "discard": In(1),
-                "sets": Out(stream.Signature(params.pending)),
-                "failed": Out(1),
-                "failed_entry": Out(params.entry_bits),
-                "busy": Out(1),
-            },
+            result=In(stream.Signature(result)),
+            beats=In(stream.Signature(PROPERTY_BEAT)),
+            bytes=In(LENGTH_BITS),
+            writes=Out(stream.Signature(params.host_write)),
+            done=In(1),
+            write_failed=In(1),
+            discard=In(1),
+            sets=Out(stream.Signature(params.pending)),
+            failed=Out(1),
+            failed_entry=Out(params.entry_bits),
+            busy=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.written = written = Fifo(self.written)
         m.submodules.outcomes = outcomes = Fifo(self.outcomes)
         ends = Signal()
@@ -86,4 +83,3 @@ class WriteBack(Component):
             self.failed_entry.eq(self.sets.payload.entry),
             self.busy.eq(Cat(self.result.valid, self.beats.valid, written.level != 0).any()),
         ]
-        return m

@@ -19,10 +19,9 @@ class CutEnd(Component):
     latency = 0
 
     def __init__(self, params: None = None) -> None:
-        super().__init__(params, {"i": In(AXIS), "o": Out(AXIS), "cut": In(1)})
+        super().__init__(params, i=In(AXIS), o=Out(AXIS), cut=In(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         inside = Signal()  # a packet has begun and not ended
         stays = Signal()  # value of ``inside`` after this cycle
@@ -41,4 +40,3 @@ class CutEnd(Component):
             m.d.sync += ends.eq(stays)
         with m.Elif(o.tready):
             m.d.sync += ends.eq(0)
-        return m

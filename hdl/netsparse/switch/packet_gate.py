@@ -22,16 +22,13 @@ class PacketGate(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(params.routed)),
-                "open": In(params.ports),
-                "o": Out(stream.Signature(params.routed)),
-                "waits": Out(1),
-            },
+            i=In(stream.Signature(params.routed)),
+            open=In(params.ports),
+            o=Out(stream.Signature(params.routed)),
+            waits=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         i, o = self.i, self.o
         beat = Signal(self.params.routed, reset_less=True)
         holds = Signal()  # it holds a beat
@@ -57,4 +54,3 @@ class PacketGate(Component):
             ]
         with m.Else():
             m.d.sync += goes.eq(~begins | room[beat.egress])
-        return m

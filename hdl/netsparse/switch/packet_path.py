@@ -51,8 +51,7 @@ class PacketPath(Component):
             },
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         fabric = (PipeFabric if params.pipes else SpineFabric)(params)
         m.submodules.fabric = fabric
@@ -93,4 +92,3 @@ class PacketPath(Component):
                 m.d.sync += stalled.eq(0)
             with m.Elif(late):
                 m.d.sync += stalled.eq(1)
-        return m

@@ -37,8 +37,7 @@ class PipeFabric(Component):
         }
         super().__init__(params, params.fabric)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         pipes = []
         for k in range(params.pipes):
@@ -55,7 +54,6 @@ class PipeFabric(Component):
         self.enter_reads(m, pipes)
         self.enter_responses(m, pipes)
         self.leave(m, pipes)
-        return m
 
     def gate(self, m: Module, name: str, port: int, room: Value) -> PacketGate:
         """Add the gate of a port's packets of class ``name``."""

@@ -27,16 +27,13 @@ class RoutingTable(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(params.write_route),
-                "step": In(1),
-                "dest": In(32),
-                "route": Out(params.route),
-            },
+            write=In(params.write_route),
+            step=In(1),
+            dest=In(32),
+            route=Out(params.route),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         nodes = self.params.nodes
         style = "distributed" if nodes <= DISTRIBUTED_NODES else "block"
         m.submodules.routes = routes = Memory(
@@ -55,4 +52,3 @@ class RoutingTable(Component):
             self.route.port.eq(read.data.port),
             self.route.known.eq(read.data.known & exists),
         ]
-        return m

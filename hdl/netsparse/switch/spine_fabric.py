@@ -22,8 +22,7 @@ class SpineFabric(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(params, params.fabric)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         sizes = CrossbarParams(
             inputs=params.ports,
@@ -41,4 +40,3 @@ class SpineFabric(Component):
                     axis.tvalid.eq(o.valid),
                     o.ready.eq(axis.tready),
                 ]
-        return m

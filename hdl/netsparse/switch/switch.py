@@ -45,15 +45,12 @@ class NetSparseSwitch(Component):
         self.latencies = PacketPath(params).latencies
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                **{f"s_axis_{name}": In(AXIS).array(params.ports) for name in CLASSES},
-                **{f"m_axis_{name}": Out(AXIS).array(params.ports) for name in CLASSES},
-            },
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            **{f"s_axis_{name}": In(AXIS).array(params.ports) for name in CLASSES},
+            **{f"m_axis_{name}": Out(AXIS).array(params.ports) for name in CLASSES},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.domains.packets = packets = ClockDomain(local=True)
@@ -77,7 +74,6 @@ class NetSparseSwitch(Component):
                 connect(m, end.o, flipped(getattr(self, f"m_axis_{name}")[k]))
         self.settle(m, registers, path)
         self.count(m, registers, path)
-        return m
 
     def settle(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
         """Connect the host's settings to the parts."""

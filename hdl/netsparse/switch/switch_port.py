@@ -47,17 +47,14 @@ class SwitchPort(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(params.write_route),
-                "axis": In(AXIS),
-                "begins": In(1),
-                "o": Out(stream.Signature(params.routed)),
-                "events": Out(PORT_EVENTS),
-            },
+            write=In(params.write_route),
+            axis=In(AXIS),
+            begins=In(1),
+            o=Out(stream.Signature(params.routed)),
+            events=Out(PORT_EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, axis = self.params, self.axis
         m.submodules.table = table = RoutingTable(params)
         m.submodules.fifo = fifo = Fifo.sized(
@@ -81,7 +78,6 @@ class SwitchPort(Component):
         ]
         self.judge(m, valid, first, beat, table.route, fifo)
         connect(m, fifo.o, flipped(self.o))
-        return m
 
     def judge(self, m: Module, valid, first, beat, route, fifo: Fifo) -> None:
         """Queue the beats that are let in, and report events."""

@@ -54,10 +54,9 @@ class CutLinks(Component):
             "faulty_link": In(INDEX_BITS - 1),
             "counts_received": Out(LINK_COUNTS),
         }
-        super().__init__(params, {**INPUTS, **OUTPUTS, **COMMON, **own})
+        super().__init__(params, **INPUTS, **OUTPUTS, **COMMON, **own)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         near, far = add_ends(m, self)
         set_link(m, near, self.index, self.settings, self.faulty_link)
         set_link(m, far, self.index ^ 1, self.settings, self.faulty_link)
@@ -68,7 +67,6 @@ class CutLinks(Component):
             sent=(Cat(near.sent.valid, far.credits), near.sent.beat, near.sent.valid.any()),
             come=(Cat(far.sent.valid, near.credits), far.sent.beat),
         )
-        return m
 
 
 def link_ports(ports: int) -> dict[str, Any]:
@@ -122,25 +120,22 @@ class NodePart(Component):
         host, dram = host_memory(snic), snic_memory(snic)
         super().__init__(
             params,
-            {
-                **link_ports(1),
-                "number": In(NODE_BITS),
-                "s_axil": In(axil).array(1),
-                "host": In(host.settings),
-                "dram": In(dram.settings),
-                "fail_index": In(8),
-                "dump": In(1),
-                "interrupts": Out(1),
-                "missing": Out(32),
-                "lost": Out(32),
-                "access": In(host.access).array(1),
-                "accessed": Out(host.data_bits).array(1),
-                "register_accesses": Out(ACCESSES).array(1),
-            },
+            **link_ports(1),
+            number=In(NODE_BITS),
+            s_axil=In(axil).array(1),
+            host=In(host.settings),
+            dram=In(dram.settings),
+            fail_index=In(8),
+            dump=In(1),
+            interrupts=Out(1),
+            missing=Out(32),
+            lost=Out(32),
+            access=In(host.access).array(1),
+            accessed=Out(host.data_bits).array(1),
+            register_accesses=Out(ACCESSES).array(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.node = node = Node(self.params.snic)
         connect(m, flipped(self.s_axil[0]), node.s_axil)
         senders, receivers = (
@@ -160,7 +155,6 @@ class NodePart(Component):
             self.missing.eq(node.missing),
             self.lost.eq(node.lost),
         ]
-        return m
 
 
 class SwitchPartParams(Params, suffix="{switch.suffix}_{link.suffix}"):
@@ -175,16 +169,12 @@ class SwitchPart(Component):
 
     def __init__(self, params: SwitchPartParams) -> None:
         axil = AxiLiteSignature(address_bits=switch_registers(params.switch).address_bits)
-        super().__init__(
-            params, {**link_ports(params.switch.ports), "s_axil_switch": In(axil).array(1)}
-        )
+        super().__init__(params, **link_ports(params.switch.ports), s_axil_switch=In(axil).array(1))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.switch = switch = NetSparseSwitch(self.params.switch)
         connect(m, flipped(self.s_axil_switch[0]), switch.s_axil)
         senders, receivers = (
             {kind: getattr(switch, f"{side}_axis_{kind}") for kind in CLASSES} for side in "ms"
         )
         add_links(m, self, self.params.link, senders, receivers)
-        return m

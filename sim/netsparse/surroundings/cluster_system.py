@@ -66,27 +66,24 @@ class ClusterSystem(Component):
         axil = AxiLiteSignature(address_bits=snic_registers(params.snic).address_bits)
         super().__init__(
             params,
-            {
-                "s_axil": In(axil).array(params.nodes),
-                **switch_buses(params.network),
-                "host": In(params.host.settings),
-                "dram": In(params.dram.settings),
-                "fail_index": In(8),
-                "link": In(LINK_SETTINGS),
-                "faulty_link": In(INDEX_BITS - 1),
-                "link_counts": Out(link_counts(topology)),
-                "dump": In(1),
-                "interrupts": Out(params.nodes),
-                "missing": Out(32),
-                "lost": Out(32),
-                "access": In(params.host.access).array(params.nodes),
-                "accessed": Out(params.host.data_bits).array(params.nodes),
-                "register_accesses": Out(ACCESSES).array(params.nodes),
-            },
+            s_axil=In(axil).array(params.nodes),
+            **switch_buses(params.network),
+            host=In(params.host.settings),
+            dram=In(params.dram.settings),
+            fail_index=In(8),
+            link=In(LINK_SETTINGS),
+            faulty_link=In(INDEX_BITS - 1),
+            link_counts=Out(link_counts(topology)),
+            dump=In(1),
+            interrupts=Out(params.nodes),
+            missing=Out(32),
+            lost=Out(32),
+            access=In(params.host.access).array(params.nodes),
+            accessed=Out(params.host.data_bits).array(params.nodes),
+            register_accesses=Out(ACCESSES).array(params.nodes),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.network = network = Network(self.params.network)
         for name in switch_buses(self.params.network):
             connect(m, flipped(getattr(self, name)), getattr(network, name))
@@ -118,4 +115,3 @@ class ClusterSystem(Component):
             self.missing.eq(sum((node.missing for node in nodes), start=Const(0, 32))[:32]),
             self.lost.eq(sum((node.lost for node in nodes), start=Const(0, 32))[:32]),
         ]
-        return m

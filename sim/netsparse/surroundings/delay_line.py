@@ -43,21 +43,18 @@ class DelayLine(Component):
     def __init__(self, params: DelayLineParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(stream.Signature(BEAT)),
-                "o": Out(AXIS),
-                "index": In(INDEX_BITS),
-                "seed": In(32),
-                "latency": In(LATENCY_BITS),
-                "stall": In(8),
-                "stop": In(1),
-                "leaves": Out(1),
-                "delivered": Out(DELIVERED),
-            },
+            i=In(stream.Signature(BEAT)),
+            o=Out(AXIS),
+            index=In(INDEX_BITS),
+            seed=In(32),
+            latency=In(LATENCY_BITS),
+            stall=In(8),
+            stop=In(1),
+            leaves=Out(1),
+            delivered=Out(DELIVERED),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         o = self.o
         now = Signal(TIME_BITS)
         shape = data.StructLayout({"beat": BEAT, "due": TIME_BITS})
@@ -97,7 +94,6 @@ class DelayLine(Component):
             ]
         with m.Elif(o.tvalid):
             m.d.sync += count.refused.eq(count.refused + 1)
-        return m
 
 
 def happens(m: Module, share: Value, seed: Value, index: Value) -> Value:

@@ -113,10 +113,9 @@ class NearEnd(Component):
 
     def __init__(self, params: LinkParams) -> None:
         own = {"sent": Out(ON_WIRE), "credits": In(len(CLASSES))}
-        super().__init__(params, {**INPUTS, **COMMON, **own})
+        super().__init__(params, **INPUTS, **COMMON, **own)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = len(CLASSES)
         m.submodules.turn = turn = RoundRobin.sized(count=count)
         inside = Signal()  # a packet
@@ -145,7 +144,6 @@ class NearEnd(Component):
         ]
         with m.If(sent.valid.any()):
             m.d.sync += [inside.eq(~sent.beat.tlast), held.eq(chosen)]
-        return m
 
     def add_credits(self, m: Module) -> Signal:
         """Add the wire that credits come back on; return those that have arrived."""
@@ -203,10 +201,9 @@ class FarEnd(Component):
 
     def __init__(self, params: LinkParams) -> None:
         own = {"sent": In(ON_WIRE), "credits": Out(len(CLASSES))}
-        super().__init__(params, {**OUTPUTS, **COMMON, **own})
+        super().__init__(params, **OUTPUTS, **COMMON, **own)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         settings = self.settings
         for k, kind in enumerate(CLASSES):
             m.submodules[f"{kind}_line"] = line = DelayLine(self.params.line)
@@ -222,7 +219,6 @@ class FarEnd(Component):
                 self.credits[k].eq(line.leaves),
                 *(self.counts[kind][name].eq(line.delivered[name]) for name in DELIVERED.members),
             ]
-        return m
 
 
 class SharedLink(Component):
@@ -245,10 +241,9 @@ class SharedLink(Component):
     taps = TAPS
 
     def __init__(self, params: LinkParams) -> None:
-        super().__init__(params, {**INPUTS, **OUTPUTS, **COMMON})
+        super().__init__(params, **INPUTS, **OUTPUTS, **COMMON)
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         near, far = add_ends(m, self)
         for end in (near, far):
             m.d.comb += [end.index.eq(self.index), end.settings.eq(self.settings)]
@@ -257,7 +252,6 @@ class SharedLink(Component):
             near.credits.eq(far.credits),
             Value.cast(self.counts).eq(Value.cast(near.counts) | Value.cast(far.counts)),
         ]
-        return m
 
 
 def set_link(m: Module, link: Any, index: ValueLike, requested: Any, faulty_link: Value) -> None:

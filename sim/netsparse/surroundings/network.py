@@ -82,18 +82,15 @@ class Network(Component):
         topology = params.topology
         super().__init__(
             params,
-            {
-                **{f"{kind}_i": In(AXIS).array(topology.nodes) for kind in CLASSES},
-                **{f"{kind}_o": Out(AXIS).array(topology.nodes) for kind in CLASSES},
-                **switch_buses(params),
-                "link": In(LINK_SETTINGS),
-                "faulty_link": In(INDEX_BITS - 1),
-                "counts": Out(link_counts(topology)),
-            },
+            **{f"{kind}_i": In(AXIS).array(topology.nodes) for kind in CLASSES},
+            **{f"{kind}_o": Out(AXIS).array(topology.nodes) for kind in CLASSES},
+            **switch_buses(params),
+            link=In(LINK_SETTINGS),
+            faulty_link=In(INDEX_BITS - 1),
+            counts=Out(link_counts(topology)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         topology = self.params.topology
         switches = []
         for k in range(topology.switches):
@@ -118,7 +115,6 @@ class Network(Component):
                 connect(m, getattr(link, f"{kind}_o"), target(wire.target, kind))
             set_link(m, link, k, self.link, self.faulty_link)
             m.d.comb += self.counts[k].eq(link.counts)
-        return m
 
 
 def network_params(

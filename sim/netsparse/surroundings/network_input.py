@@ -55,22 +55,19 @@ class NetworkInput(Component):
     def __init__(self, params: NetworkInputParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(AXIS),
-                "o": Out(stream.Signature(BEAT)),
-                "index": In(INDEX_BITS),
-                "seed": In(32),
-                "stall": In(8),
-                "faults": In(FAULTS),
-                "number": In(32),
-                "refused": In(1),
-                "begins": Out(1),
-                "events": Out(EVENTS),
-            },
+            i=In(AXIS),
+            o=Out(stream.Signature(BEAT)),
+            index=In(INDEX_BITS),
+            seed=In(32),
+            stall=In(8),
+            faults=In(FAULTS),
+            number=In(32),
+            refused=In(1),
+            begins=Out(1),
+            events=Out(EVENTS),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.waiting = waiting = Fifo.sized(shape=BEAT, depth=INPUT_BEATS)
         i, faults = self.i, self.faults
         inside = Signal()  # a packet
@@ -102,4 +99,3 @@ class NetworkInput(Component):
         with m.If(moves):
             m.d.sync += [inside.eq(~i.tlast), dropping.eq(drops), straying.eq(strays)]
         connect(m, waiting.o, flipped(self.o))
-        return m

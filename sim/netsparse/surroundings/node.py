@@ -52,26 +52,23 @@ class Node(Component):
         host, dram = host_memory(params), snic_memory(params)
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=snic_registers(params).address_bits)),
-                **{f"m_axis_{kind}": Out(AXIS) for kind in CLASSES},
-                **{f"s_axis_{kind}": In(AXIS) for kind in CLASSES},
-                "index": In(INDEX_BITS),
-                "host": In(host.settings),
-                "dram": In(dram.settings),
-                "fail_index": In(INDEX_BITS + 1),
-                "dump": In(1),
-                "irq": Out(1),
-                "missing": Out(32),
-                "lost": Out(32),
-                "access": In(host.access),
-                "accessed": Out(host.data_bits),
-                "register_accesses": Out(ACCESSES),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=snic_registers(params).address_bits)),
+            **{f"m_axis_{kind}": Out(AXIS) for kind in CLASSES},
+            **{f"s_axis_{kind}": In(AXIS) for kind in CLASSES},
+            index=In(INDEX_BITS),
+            host=In(host.settings),
+            dram=In(dram.settings),
+            fail_index=In(INDEX_BITS + 1),
+            dump=In(1),
+            irq=Out(1),
+            missing=Out(32),
+            lost=Out(32),
+            access=In(host.access),
+            accessed=Out(host.data_bits),
+            register_accesses=Out(ACCESSES),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.snic = snic = Snic(self.params)
         host = self.add_host(m, snic)
         m.submodules.dram = dram = AxiRam(snic_memory(self.params))
@@ -98,7 +95,6 @@ class Node(Component):
             m.d.sync += counts.writes.eq(counts.writes + 1)
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += counts.reads.eq(counts.reads + 1)
-        return m
 
     def add_host(self, m: Module, snic: Snic) -> AxiRam | PcieHost:
         """Add the host's memory, and the SNIC's way to it."""

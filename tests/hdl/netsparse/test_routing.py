@@ -2,7 +2,7 @@ import random
 
 import cocotb
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Signal
 from amaranth.lib.wiring import Out, connect, flipped
 from cocotb.triggers import ClockCycles
 
@@ -31,10 +31,9 @@ class Clocked(Component):
 
     def __init__(self, params):
         self.part = self.kind(params)
-        super().__init__(params, {**self.part.signature.members, "ticks": Out(1)})
+        super().__init__(params, **self.part.signature.members, ticks=Out(1))
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.part = self.part
         for name, member in self.part.signature.members.items():
             inside, outside = getattr(self.part, name), getattr(self, name)
@@ -44,7 +43,6 @@ class Clocked(Component):
                 out = member.flow == Out
                 m.d.comb += outside.eq(inside) if out else inside.eq(outside)
         m.d.sync += self.ticks.eq(~self.ticks)
-        return m
 
 
 class ClockedDispatch(Clocked):

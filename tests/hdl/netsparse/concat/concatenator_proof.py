@@ -30,8 +30,7 @@ class ConcatenatorProof(Component):
             inputs(params) | {"leaves": In(1)},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.queues = queues = granted(QueueTable(params))
         m.submodules.expiration = expiration = granted(ExpirationQueue(params))
@@ -54,7 +53,6 @@ class ConcatenatorProof(Component):
         self.output(m, marks, pool, queues)
         self.lines(m, queues, pool)
         self.packets(m, queues, expiration, marks)
-        return m
 
     def output(self, m: Module, marks: MarkOrder, pool: LinePool, queues: QueueTable) -> None:
         """Let a packet leave by its lines, one every other cycle or slower."""

@@ -129,8 +129,7 @@ class ExpirationProof(Component):
             },
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.queues = queues = granted(QueueTable(self.params))
         m.submodules.expiration = expiration = granted(ExpirationQueue(self.params))
         rest = arrive(m, self, queues)
@@ -168,7 +167,6 @@ class ExpirationProof(Component):
             claim(m, "fresh_is_open", Array(queues.open)[expiration.expired])
             next_one = (known + 1)[: self.params.entry_bits]
             claim(m, "fresh_is_remembered", next_one == self.popped)
-        return m
 
     def beats(self, m: Module, queues: QueueTable, rest) -> None:
         """Claim that the beats of a PR follow each other, and its packet stays open."""

@@ -54,29 +54,26 @@ class LinePoolProof(Component):
     def __init__(self, params: SmallParams) -> None:
         super().__init__(
             params,
-            {
-                "takes": In(1),
-                "returns": In(1),
-                "returned": In(params.line_bits),
-                "links": In(1),
-                "behind": In(params.line_bits),
-                "step": In(1),
-                "leader": In(params.line_bits),
-                "followers": In(data.ArrayLayout(params.line_bits, params.lines)),
-                "words": In(data.ArrayLayout(params.line_bits, params.lines)),
-                "entered": In(bits_for(params.lines)),
-                "count": In(bits_for(params.lines)),
-                "read_at": In(params.line_bits),
-                "write_at": In(params.line_bits),
-                "stored": In(bits_for(params.lines)),
-                "filled": In(1),
-                "free": In(1),
-                "taken": In(params.lines),
-            },
+            takes=In(1),
+            returns=In(1),
+            returned=In(params.line_bits),
+            links=In(1),
+            behind=In(params.line_bits),
+            step=In(1),
+            leader=In(params.line_bits),
+            followers=In(data.ArrayLayout(params.line_bits, params.lines)),
+            words=In(data.ArrayLayout(params.line_bits, params.lines)),
+            entered=In(bits_for(params.lines)),
+            count=In(bits_for(params.lines)),
+            read_at=In(params.line_bits),
+            write_at=In(params.line_bits),
+            stored=In(bits_for(params.lines)),
+            filled=In(1),
+            free=In(1),
+            taken=In(params.lines),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         lines = self.params.lines
         m.submodules.dut = dut = granted(LinePool(self.params))
         taken = self.taken
@@ -117,7 +114,6 @@ class LinePoolProof(Component):
         reach(m, "all_taken", (ones == lines) & (self.count == 0))
         reach(m, "last_one_taken_beside_a_return", self.takes & self.returns & (self.count == 1))
         reach(m, "list_wrapped", used & (self.read_at == 0) & (self.count == lines - 1))
-        return m
 
     def links_of(self, m: Module, dut: LinePool) -> None:
         """Return the line after the watched one, as linked, read a cycle after it was asked."""

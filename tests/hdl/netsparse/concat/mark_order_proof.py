@@ -24,11 +24,13 @@ class MarkOrderProof(Component):
     def __init__(self, params: SmallParams) -> None:
         super().__init__(
             params,
-            {"expires": In(1), "arrives": In(1), "ready": In(1), "second": In(params.mark)},
+            expires=In(1),
+            arrives=In(1),
+            ready=In(1),
+            second=In(params.mark),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.dut = dut = granted(MarkOrder(self.params))
         bits = self.params.used_bits
         marked = Signal(bits)  # how many have been
@@ -58,4 +60,3 @@ class MarkOrderProof(Component):
         reach(m, "arrives_behind_one_that_waits", dut.waits & self.arrives)
         reach(m, "expires_behind_one_that_waits", dut.waits & self.expires)
         reach(m, "waits_for_three_cycles", dut.waits & (waited == 2))
-        return m

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -47,29 +46,26 @@ class HostBench(Component):
         host = params.host
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(host.read_request)).array(host.units),
-                "beats": Out(host.read_beat),
-                "properties": In(stream.Signature(host.property_beat)).array(host.units),
-                "done": Out(host.done),
-                "aligned": In(1),
-                "read_events": Out(EVENTS),
-                "write_events": Out(EVENTS),
-                "watch": In(WATCH),
-                "read_bus": Out(BUS),
-                "write_bus": Out(BUS),
-                **{f"{name}_payload": Out(shape) for name, shape in CHANNELS.items()},
-                **{f"{name}_{wire}": Out(1) for name in CHANNELS for wire in ("valid", "ready")},
-                **{f"{name}_valid": Out(1) for name in ("r", "b", "beats", "done")},
-                "ended": Out(1),  # a property is read, or written
-                "settings": In(params.ram.settings),
-                "index": In(8),
-                "dump": In(1),
-            },
+            requests=In(stream.Signature(host.read_request)).array(host.units),
+            beats=Out(host.read_beat),
+            properties=In(stream.Signature(host.property_beat)).array(host.units),
+            done=Out(host.done),
+            aligned=In(1),
+            read_events=Out(EVENTS),
+            write_events=Out(EVENTS),
+            watch=In(WATCH),
+            read_bus=Out(BUS),
+            write_bus=Out(BUS),
+            **{f"{name}_payload": Out(shape) for name, shape in CHANNELS.items()},
+            **{f"{name}_{wire}": Out(1) for name in CHANNELS for wire in ("valid", "ready")},
+            **{f"{name}_valid": Out(1) for name in ("r", "b", "beats", "done")},
+            ended=Out(1),  # a property is read, or written
+            settings=In(params.ram.settings),
+            index=In(8),
+            dump=In(1),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.ram = ram = AxiRam(self.params.ram)
         m.submodules.reader = reader = HostReader(self.params.host)
         m.submodules.writer = writer = HostWriter(self.params.host)
@@ -110,7 +106,6 @@ class HostBench(Component):
             shown |= {wire: getattr(self, f"{prefix}_{wire}") for wire in ("valid", "ready")}
             for name, near in shown.items():
                 m.d.comb += near.eq(getattr(ram.axi, prefix + named.get(name, name)))
-        return m
 
 
 def run_bench(test_module, folder, rng, *, units=5, **options):

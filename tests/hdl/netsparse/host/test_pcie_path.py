@@ -4,7 +4,6 @@ import random
 from dataclasses import field
 
 import cocotb
-from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles
@@ -52,29 +51,26 @@ class PathBench(Component):
         host, memory = params.host, params.memory
         super().__init__(
             params,
-            {
-                "requests": In(stream.Signature(host.read_request)).array(host.units),
-                "beats": Out(host.read_beat),
-                "properties": In(stream.Signature(host.property_beat)).array(host.units),
-                "done": Out(host.done),
-                "watch": In(WATCH),
-                "function": In(FUNCTION),
-                "share": In(SHARE_BITS),
-                "deaf": In(1),  # the block takes no packet and tells no number
-                **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
-                **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
-                "settings": In(memory.settings),
-                "index": In(8),
-                "dump": In(1),
-                "counts": Out(COUNTS),
-                "access": In(memory.access),
-                "accessed": Out(memory.data_bits),
-                **{name: Out(1) for name in ("requested", "answered", "beats_valid", "done_valid")},
-            },
+            requests=In(stream.Signature(host.read_request)).array(host.units),
+            beats=Out(host.read_beat),
+            properties=In(stream.Signature(host.property_beat)).array(host.units),
+            done=Out(host.done),
+            watch=In(WATCH),
+            function=In(FUNCTION),
+            share=In(SHARE_BITS),
+            deaf=In(1),  # the block takes no packet and tells no number
+            **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
+            **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
+            settings=In(memory.settings),
+            index=In(8),
+            dump=In(1),
+            counts=Out(COUNTS),
+            access=In(memory.access),
+            accessed=Out(memory.data_bits),
+            **{name: Out(1) for name in ("requested", "answered", "beats_valid", "done_valid")},
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.path = path = PciePath(self.params.host)
         m.submodules.memory = memory = PcieHost(self.params.memory)
         for k in range(self.params.host.units):
@@ -110,7 +106,6 @@ class PathBench(Component):
             self.beats_valid.eq(path.beats.valid),
             self.done_valid.eq(path.done.valid),
         ]
-        return m
 
 
 def test_pcie_path(tmp_path, rng):

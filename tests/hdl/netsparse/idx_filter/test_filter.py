@@ -4,7 +4,6 @@ import random
 
 import cocotb
 import numpy as np
-from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles
@@ -31,20 +30,17 @@ class Filter(Component):
         units = params.cache.units
         super().__init__(
             params,
-            {
-                "lookups": In(stream.Signature(params.port.lookup)).array(units),
-                "results": Out(stream.Signature(params.port.result)).array(units),
-                "sets": In(stream.Signature(params.port.setting)).array(units),
-                "set_done": Out(stream.Signature(params.port.set_result)).array(units),
-                "control": In(params.cache.control),
-                "busy": Out(1),
-                "idle": Out(1),
-                "axi": Out(FilterCache(params.cache).axi.signature),
-            },
+            lookups=In(stream.Signature(params.port.lookup)).array(units),
+            results=Out(stream.Signature(params.port.result)).array(units),
+            sets=In(stream.Signature(params.port.setting)).array(units),
+            set_done=Out(stream.Signature(params.port.set_result)).array(units),
+            control=In(params.cache.control),
+            busy=Out(1),
+            idle=Out(1),
+            axi=Out(FilterCache(params.cache).axi.signature),
         )
 
-    def elaborate(self, platform):
-        m = Module()
+    def build(self, m):
         m.submodules.cache = cache = FilterCache(self.params.cache)
         connect(m, flipped(self.axi), cache.axi)
         m.d.comb += [
@@ -59,7 +55,6 @@ class Filter(Component):
             connect(m, cache.answers[k], port.answers)
             for name in ("lookups", "results", "sets", "set_done"):
                 connect(m, flipped(getattr(self, name)[k]), getattr(port, name))
-        return m
 
 
 PARAMS = FilterParams(

@@ -9,7 +9,7 @@ import random
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
@@ -74,8 +74,8 @@ class SeenPipe(MiddlePipe):
         self.latencies, self.queues = pipe.latencies, pipe.queues
         Component.__init__(self, params, {**pipe.signature.members, **in_view(params)})
 
-    def elaborate(self, platform) -> Module:
-        m = cast(Module, super().elaborate(platform))
+    def build(self, m: Module) -> None:
+        super().build(m)
         parts: Any = m.submodules
         m.d.comb += [
             self.accessed.eq(parts.cache.access_valid),
@@ -96,7 +96,6 @@ class SeenPipe(MiddlePipe):
                 m.d.sync += before.eq(free)
                 wrong.append((free < 0) | (free > full))
         m.d.comb += self.overdrawn.eq(Cat(wrong).any())
-        return m
 
 
 class WatchedPipe(PipeFabric):
@@ -108,8 +107,7 @@ class WatchedPipe(PipeFabric):
         self.latencies = PipeFabric(params).latencies
         Component.__init__(self, params, params.fabric | in_view(params))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.pipe = pipe = SeenPipe(self.params)
         m.d.comb += [
             pipe.write.eq(self.write),
@@ -123,7 +121,6 @@ class WatchedPipe(PipeFabric):
         self.enter_reads(m, [pipe])
         self.enter_responses(m, [pipe])
         self.leave(m, [pipe])
-        return m
 
 
 @dataclass(frozen=True)

@@ -24,23 +24,20 @@ class RowRule(Component):
     def __init__(self, params: PropertyCacheParams) -> None:
         super().__init__(
             params,
-            {
-                "present": In(1),
-                "operation": In(Operation),
-                "tag": In(params.tag_bits),
-                "result": Out(1),
-                "installed": Out(1),
-                "replaced": Out(1),
-                "way": Out(params.way_bits),
-                "cleared": Out(1),  # since a reset, before which nothing is known
-                "holds": Out(params.ways),
-                "tags": Out(data.ArrayLayout(params.tag_bits, params.ways)),
-                "recency": Out(data.ArrayLayout(params.way_bits, params.ways)),
-            },
+            present=In(1),
+            operation=In(Operation),
+            tag=In(params.tag_bits),
+            result=Out(1),
+            installed=Out(1),
+            replaced=Out(1),
+            way=Out(params.way_bits),
+            cleared=Out(1),  # since a reset, before which nothing is known
+            holds=Out(params.ways),
+            tags=Out(data.ArrayLayout(params.tag_bits, params.ways)),
+            recency=Out(data.ArrayLayout(params.way_bits, params.ways)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ways = range(self.params.ways)
         for way in reversed(ways):
             with m.If(self.holds[way] & (self.tags[way] == self.tag)):
@@ -64,7 +61,6 @@ class RowRule(Component):
         with m.If(self.present & (self.operation == Operation.CLEAR)):
             m.d.sync += [self.cleared.eq(1), self.holds.eq(0)]
             m.d.sync += [self.recency[k].eq(ways[-1] - k) for k in ways]
-        return m
 
     def move_to_front(self, m: Module) -> None:
         """Make ``way`` the first of the list, and those before it one later each."""
@@ -100,8 +96,7 @@ class PropertyTagsProof(Component):
             {"slot": In(params.slot)} | {name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.dut = dut = granted(PropertyTags(params))
         m.submodules.rule = rule = RowRule(params)
@@ -117,7 +112,6 @@ class PropertyTagsProof(Component):
         with m.If(rule.cleared):
             self.stored(m, dut, rule, watched)
         self.verdicts(m, dut, rule)
-        return m
 
     def stored(self, m: Module, dut: PropertyTags, rule: RowRule, watched: Value) -> None:
         """Check that what is stored or being written of the row is what the rule keeps."""

@@ -64,21 +64,18 @@ class PendingTableProof(Component):
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
             params,
-            {
-                "mark": In(1),
-                "idx": In(params.idx_bits),
-                "idx_valid": In(1),
-                "ready": In(1),
-                "coalesce": In(1),
-                "clear": In(1),
-                "release": In(params.release).array(RELEASES),
-                "read_entry": In(bits),
-                **{name: In(shape) for name, (shape, _) in hidden.items()},
-            },
+            mark=In(1),
+            idx=In(params.idx_bits),
+            idx_valid=In(1),
+            ready=In(1),
+            coalesce=In(1),
+            clear=In(1),
+            release=In(params.release).array(RELEASES),
+            read_entry=In(bits),
+            **{name: In(shape) for name, (shape, _) in hidden.items()},
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.dut = dut = granted(PendingTable(self.params))
         m.d.comb += [
             dut.lookups.payload.eq(self.idx),
@@ -106,7 +103,6 @@ class PendingTableProof(Component):
         self.idxs_apart(m)
         self.results(m, dut, moves)
         self.examples(m, dut, moves)
-        return m
 
     def surroundings(self, m: Module, dut: PendingTable, moves, owned, early) -> None:
         """Assume what the table asks for."""
