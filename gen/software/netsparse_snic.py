@@ -15,11 +15,13 @@ def software(params: SnicParams) -> Software:
         **of_side(snic_side(params), board=board_fields(flow="kinds", msix=params.over_pcie)),
         modules=(
             "netsparse.host.snic.snic",
+            "netsparse.host.snic.batch_tuner",
             "netsparse.host.snic.simulated_snic",
             *["host.host_memory"] * params.over_pcie,
         ),
         exports={
             "snic": ("Snic", "Table"),
+            "batch_tuner": ("BatchTuner",),
             "request": ("Completion", "Request"),
             "request_runner": ("GatherFailed",),
         },

@@ -1,11 +1,12 @@
 """Runs a sparse matrix product on NetSparse SNICs, whose counters give its figures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.rig.params import TAG_BITS
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
@@ -13,6 +14,7 @@ from sim.netsparse import spmm_text as text
 from sim.netsparse.builds import build_cluster, build_parts
 from sim.netsparse.gather import GatherError, check_counters
 from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.host.snic.batch_tuner import BatchTuner
 from sim.netsparse.kernel import Kernel
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError
@@ -96,9 +98,9 @@ class SpmmSession(Session):
 
     def __init__(self, params: SnicParams, requested: SpmmWorkload) -> None:
         super().__init__(params, requested)
-        self.product = SpmmRun(
-            matrix_for(requested.matrix, requested.nodes, requested.seed), params, requested
-        )
+        self.matrix = matrix_for(requested.matrix, requested.nodes, requested.seed)
+        self.product = SpmmRun(self.matrix, params, requested)
+        self.rounds: list[tuple[int, int]] = []  # batch and cycles of each product
         self.decided = {"clients": self.product.clients, "servers": self.product.servers}
         self.report: SpmmReport | None = None
 
@@ -172,15 +174,18 @@ class SpmmSession(Session):
         """
         listener = listener or Listener()
         gather = self.model if self.requested.model else self.simulate
-        try:
-            result, check = gather(simulator, folder, listener)
-        except ModelStuckError as error:
-            raise RunFailed(str(error)) from None
         difference = ""
-        try:
-            check()
-        except GatherError as error:
-            difference = str(error)
+        for batch in self.batches():
+            try:
+                result, check = gather(simulator, folder, listener)
+            except ModelStuckError as error:
+                raise RunFailed(str(error)) from None
+            self.rounds.append((batch, result.cycles))
+            try:
+                check()
+            except GatherError as error:
+                difference = str(error)
+                break
         self.report = SpmmReport(self.product, self.requested.matrix, result)
         observed = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
         exact = {} if self.requested.model and not difference else {"exact": float(not difference)}
@@ -189,8 +194,22 @@ class SpmmSession(Session):
             compared="" if self.requested.model else text.EQUAL[self.requested.kernel],
             uncompared=text.MODELLED,
             difference=difference,
-            details=self.report.details(),
+            details=self.report.details()
+            | {"rounds": [{"batch": batch, "cycles": cycles} for batch, cycles in self.rounds]},
         )
+
+    def batches(self) -> Iterator[int]:
+        """Yield the batch of each product, which is then the session's, by the times before it."""
+        idxs = [sum(sum(map(len, queue)) for queue in node) for node in self.product.gather.idxs]
+        most = max(1, *idxs)
+        first = min(self.requested.batch, most)
+        tuner = BatchTuner(first, least=min(first, -(-most >> TAG_BITS)), most=most)
+        for _ in range(self.requested.rounds):
+            if self.rounds:
+                tuner.report(self.rounds[-1][1])
+                requested = replace(self.requested, batch=tuner.batch)
+                self.product = SpmmRun(self.matrix, self.params, requested)
+            yield tuner.batch
 
     def simulate(
         self, simulator: Build, folder: Path, listener: Listener
@@ -232,6 +251,7 @@ class SpmmSession(Session):
         yield from text.figure_lines(self.report)
         yield from text.network_lines(self.report.network)
         yield text.end_line(self.report)
+        yield from text.round_lines(self.rounds)
 
 
 def figures(every: NodeFigures, clock_mhz: float) -> dict[str, float]:

@@ -167,6 +167,12 @@ def end_line(report: SpmmReport) -> str:
     )
 
 
+def round_lines(rounds: Sequence[tuple[int, int]]) -> list[str]:
+    """Return a line with the batch and the cycles of each product, if there are several."""
+    each = ", ".join(f"{batch:,} ({cycles:,})" for batch, cycles in rounds)
+    return [f"idxs of a request in each round (cycles): {each}"] if len(rounds) > 1 else []
+
+
 def in_columns(name: str, cells: Sequence[str]) -> str:
     """Return a line of the table from its cells."""
     return f"{name:{LABEL}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)

@@ -103,6 +103,13 @@ class SpmmWorkload(Workload):
     batch: int = setting(
         1024, "Put this many idxs into a work request.", least=1, most=(1 << COUNT_BITS) - 1
     )
+    rounds: int = setting(
+        1,
+        "Repeat the product until it was computed this many times: after the first, each has the"
+        " batch that the host software chooses by the cycles of those before. Figures are those of"
+        " the last one.",
+        least=1,
+    )
     shares: bool = setting(
         False,
         "Give each client consecutive work requests of a node, instead of dealing them out in turn:"

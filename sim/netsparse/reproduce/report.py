@@ -14,6 +14,7 @@ from sim.netsparse.reproduce import (
     tail_node,
     tail_node_rtl,
 )
+from sim.netsparse.reproduce.adapted_batch import ADAPTED
 from sim.netsparse.reproduce.measuring import measure
 from sim.netsparse.reproduce.partitions import PARTITIONED
 from sim.netsparse.reproduce.points import Point
@@ -37,7 +38,7 @@ OF_RUNS = {
     "cpus": (end_to_end.points, end_to_end.cpus),
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
-    **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, TOPOLOGY)},
+    **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, ADAPTED, TOPOLOGY)},
     "balance": (balance.points, balance.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},

@@ -23,6 +23,7 @@ FIGURES = (
     "cache-size",
     "balance",
     "partitions",
+    "adapted-batch",
     "cpus",
     "topology",
     "calibration",

@@ -104,6 +104,29 @@ def test_a_gather_is_shared_out(card, snic):
     assert card.log.count("next_completion") == len(units)
 
 
+@pytest.mark.parametrize("batch", [1, 2, 5, 13, 100])
+def test_a_gather_is_shared_out_in_batches(card, snic, batch):
+    """Units take turns, and all idxs are asked for once, in order."""
+    snic.gather(np.arange(100, 113), TABLE, idx_address=IDX_ADDRESS, batch=batch)
+    requests = sorted(card.requests, key=lambda request: request["request_tag"])
+    units = [request["request_unit"] for request in requests]
+    assert units == [k % 6 for k in range(-(-13 // batch))]
+    starts = [IDX_ADDRESS + 4 * first for first in range(0, 13, batch)]
+    assert [request["idx_address"] for request in requests] == starts
+    counts = [request["idx_count"] for request in requests]
+    assert (sum(counts), {*counts[:-1]} <= {batch}) == (13, True)
+
+
+@pytest.mark.parametrize("batch", [0, -1])
+def test_a_batch_of_none_is_refused(card, snic, batch):
+    before = list(card.log)
+    with pytest.raises(ValueError, match=f"batch must be at least 1, for 65536 requests: {batch}"):
+        snic.gather([100], TABLE, idx_address=IDX_ADDRESS, batch=batch)
+    with pytest.raises(ValueError, match="batch must be at least 2, for 65536 requests: 1"):
+        snic.gather(np.full(65537, 100), TABLE, idx_address=IDX_ADDRESS, batch=1)
+    assert card.log == before
+
+
 def test_what_a_lost_packet_stopped_is_tried_again(card, snic):
     card.ends = [Cause.DONE, Cause.WATCHDOG, Cause.DONE, Cause.WATCHDOG, Cause.DONE]
     before = card.log.count("clear_filter")

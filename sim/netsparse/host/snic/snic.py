@@ -14,6 +14,7 @@ from sim.netsparse.host.snic.request_runner import ATTEMPTS, RequestRunner, chec
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
 WATCHDOG = 1_000_000  #: clock cycles without progress after which a request is given up
 MAX_COUNT = (1 << 32) - 1  #: idxs of a request
+MAX_REQUESTS = 1 << 16  #: requests of a gather, which have a tag each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +97,19 @@ class Snic(RequestRunner):
         table: Table,
         *,
         idx_address: int,
+        batch: int | None = None,
         watchdog: int = WATCHDOG,
         attempts: int = ATTEMPTS,
     ) -> None:
         """Bring the rows of ``idxs`` that other nodes own into ``table`` in host memory.
 
         The idxs are written from ``idx_address`` on, in 4 bytes each, or 8 where the table has more
-        than 2^32 rows, and shared out to all units that gather. Requests that lost a packet are
-        tried again, ``attempts`` times in all. :class:`GatherFailed` says why others failed;
-        ValueError for idxs that are not there, or no ``watchdog``, before anything is written.
+        than 2^32 rows, and shared out to all units that gather: a request for each unit, or
+        requests of ``batch`` idxs, given to the units in turn
+        (``BatchTuner`` chooses how many). Requests that lost a
+        packet are tried again, ``attempts`` times in all. :class:`GatherFailed` says why others
+        failed; ValueError for idxs that are not there, a ``batch`` that makes no or too many
+        requests, or no ``watchdog``, before anything is written.
         """
         expected = np.asarray(idxs)
         if not self._clients:
@@ -125,19 +130,19 @@ class Snic(RequestRunner):
         )
         if end > 1 << self.build.address_bits:
             raise ValueError(f"host memory has addresses of {self.build.address_bits} bits")
-        parts = np.array_split(np.arange(expected.size), min(len(self._clients), expected.size))
+        parts = parts_of(expected.size, len(self._clients), batch)
         requests = [
             Request(
-                unit=unit,
-                tag=unit,
-                idx_address=idx_address + int(part[0]) * idx_bytes,
+                unit=self._clients[tag % len(self._clients)],
+                tag=tag,
+                idx_address=idx_address + part.start * idx_bytes,
                 count=len(part),
                 wide=idx_bytes == 8,
                 property_address=table.address,
                 property_bytes=table.row_bytes,
                 watchdog=watchdog,
             )
-            for unit, part in zip(self._clients, parts, strict=False)
+            for tag, part in enumerate(parts)
         ]
         check_requests(requests)
         self.device.write_memory(idx_address, expected.astype(f"<u{idx_bytes}").tobytes())
@@ -162,3 +167,16 @@ class Snic(RequestRunner):
     def counters(self) -> dict[str, int]:
         """Return the counters of the SNIC by name."""
         return chosen(self.registers, self.build.snic_counters, "snic")
+
+
+def parts_of(count: int, clients: int, batch: int | None) -> list[range]:
+    """Return the places of each request's idxs; ValueError for a batch that makes too many."""
+    if batch is None:
+        clients = min(clients, count)
+        ends = [count * (client + 1) // clients for client in range(clients)]
+    elif batch < 1 or -(-count // batch) > MAX_REQUESTS:
+        least = -(-count // MAX_REQUESTS)
+        raise ValueError(f"batch must be at least {least}, for {MAX_REQUESTS} requests: {batch}")
+    else:
+        ends = [*range(batch, count, batch), count]
+    return [range(first, end) for first, end in pairwise([0, *ends])]
