@@ -174,7 +174,7 @@ class SpmmSession(Session):
         """
         listener = listener or Listener()
         gather = self.model if self.requested.model else self.simulate
-        difference = ""
+        result, difference = None, ""
         for batch in self.batches():
             try:
                 result, check = gather(simulator, folder, listener)
@@ -186,6 +186,7 @@ class SpmmSession(Session):
             except GatherError as error:
                 difference = str(error)
                 break
+        assert result is not None, "there is at least a round"
         self.report = SpmmReport(self.product, self.requested.matrix, result)
         observed = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
         exact = {} if self.requested.model and not difference else {"exact": float(not difference)}
