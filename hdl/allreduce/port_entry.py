@@ -1,6 +1,6 @@
 """Receives frames from a port, and routes whole good ones to the banks of their slots."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -42,14 +42,14 @@ class PortEntry(Component):
         m.submodules.port = port = PacketPort(self.params.port)
         connect(m, flipped(self.axis), port.axis)
         word, beat = port.packets.payload, self.params.beat(self.o.payload.beat)
-        inside, begins = Signal(), Signal()  # the next beat does not begin a packet, or does
+        begins = Signal()  # the next beat begins a packet, as packets leave without a gap
         bank = Signal(self.params.bank_bits, reset_less=True)
         following = port.following.word[: 8 * HEADER_BYTES]  # data is first
         follows = data.View(WideFrame, following).seq[: self.params.bank_bits]
         m.d.comb += [
             port.address.eq(self.address),
             forward(port.packets, self.o),
-            begins.eq(Mux(self.o.valid, word.last, ~inside)),
+            begins.eq(~self.o.valid | word.last),
             self.o.payload.to.eq(bank),
             self.next.valid.eq(port.following.valid & begins),
             self.next.to.eq(follows),
@@ -60,8 +60,6 @@ class PortEntry(Component):
             self.quality.eq(port.quality),
             self.lost.eq(port.lost),
         ]
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += inside.eq(~word.last)
         with m.If(begins & (~self.o.valid | self.o.ready)):
             m.d.sync += bank.eq(follows)
         return m
