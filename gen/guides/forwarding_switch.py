@@ -16,7 +16,7 @@ from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 
 #: registers of each table
 TABLES = {
-    "state_rows": "identity version sizes commands state",
+    "state_rows": "identity version sizes commands state port_state",
     "settings_rows": "chosen port_settings share_settings vlan_settings code_settings port_shown"
     " share_shown vlan_shown code_shown",
     "limits_rows": "flooding pausing lossless_classes switch_address learning_mode ageing",
@@ -80,6 +80,8 @@ def meaning(way: str, name: str) -> str:
     """Return what the counter of a name counts; ``way`` is in, out or learning."""
     if way == "learning":
         return "packets whose addresses were not learned, as others came too fast"
+    if name == "discards":
+        return "packets that did not leave whole, as the port was down"
     if name in DROPPED:
         return f"packets that do not leave: {DROPPED[name]}"
     moves = "have come" if way == "in" else "have left"

@@ -38,7 +38,8 @@ class NetworkSwitch(Component):
     behind so many registers (:class:`FarEngine`), as the memories of all fill more than a die.
     Packets of NetSparse wait for their engine in buffers (:class:`LosslessPort`). ``pause``, from
     registers, has a bit for each priority of PFC that the neighbour of a port must pause;
-    ``paused`` has a bit for each that the neighbour pauses. ``s_axis`` is always ready.
+    ``paused`` has a bit for each that the neighbour pauses. What leaves at a port that is ``down``
+    is dropped and counted, and nothing waits for it. ``s_axis`` is always ready.
 
     Registers are in pages of 4 KB: the switch's own, then those of each of its ``pages``.
     Throughput: a beat of 64 bytes a cycle at every port, each way, and in each engine what its own
@@ -65,6 +66,7 @@ class NetworkSwitch(Component):
                 "s_axis": In(AXIS).array(params.ports),
                 "m_axis": Out(AXIS).array(params.ports),
                 **{name: member.array(params.ports) for name, member in priorities.items()},
+                "down": In(params.ports),
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
             },
         )
@@ -81,6 +83,7 @@ class NetworkSwitch(Component):
             streams += [(each, part) for each in engine.streams]
         self.decode(m, buses)
         lost = self.count(m, registers)
+        m.d.comb += hub.down.eq(self.down)
         for k in range(params.ports):
             connect(m, flipped(self.s_axis[k]), hub.s_axis[k])
             connect(m, hub.m_axis[k], flipped(self.m_axis[k]))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
@@ -18,10 +18,10 @@ class CagesBoard(Board):
 
     The ``flow`` of packets at the cages' MACs says which classes are paused apart
     (:class:`hdl.u280.mac.Mac`): NetSparse's, which have ``streams`` of their own, or priorities,
-    which the switch holds and pauses by its ports ``paused`` and ``pause``. Such a switch must have
-    room for what a MAC still has for it then (:meth:`headrooms`). There is no interrupt, and HBM
-    only if a top has a use for it. The host reaches registers by the bare block and our completer,
-    or HBM too, by XDMA.
+    which the switch holds and pauses by its ports ``paused`` and ``pause``; its port ``down`` says
+    which cages have no link. Such a switch must have room for what a MAC still has for it then
+    (:meth:`headrooms`). There is no interrupt, and HBM only if a top has a use for it. The host
+    reaches registers by the bare block and our completer, or HBM too, by XDMA.
     """
 
     switch: type[Any]
@@ -73,4 +73,6 @@ class CagesBoard(Board):
             function = self.link.function
             m.d.comb += function.done.eq(function.in_process)  # a switch sends the host nothing
         self.connect_memory(m, core)
-        self.add_status(m, macs)
+        status = self.add_status(m, macs)
+        if self.flow == "priorities":
+            m.d.comb += core.down.eq(Cat(~each.status.linked for each in status.levels))

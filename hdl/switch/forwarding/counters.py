@@ -29,6 +29,7 @@ COUNTERS = CountersParams(
         *((f"in_{name}", bits) for name, bits in MEASURES.items()),
         *((f"in_{cause}", 1) for cause in (*CAUSES, "no_room", "foreign")),
         *((f"out_{name}", bits) for name, bits in MEASURES.items()),
+        ("out_discards", 1),
         ("learning_lost", 1),
     ),
 )

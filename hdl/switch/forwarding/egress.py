@@ -21,7 +21,8 @@ class ForwardingEgress(Component):
     into the queue of the input's class. ``open`` has a bit for each class whose queue has room for
     a longest packet. The packets of ``engines`` share the port with the classes. ``level``,
     ``weight`` and ``coming``, of engines, are those of the :class:`PortScheduler`; packets of a
-    source that is ``paused`` wait.
+    source that is ``paused`` wait. While ``down`` none waits, and all are dropped, each with a
+    cycle of ``discarded`` (:class:`LinkGate`).
 
     Throughput: a beat a cycle. Latency: :attr:`latency` at most, while no other packet waits.
     """
@@ -41,6 +42,8 @@ class ForwardingEgress(Component):
                 "weight": In(scheduler.weight[0].shape()).array(params.sources),
                 "engines": In(AXIS).array(params.engines),
                 "coming": In(params.engines),
+                "down": In(1),
+                "discarded": Out(1),
                 "o": Out(stream.Signature(BEAT)),
             },
         )
@@ -70,7 +73,11 @@ class ForwardingEgress(Component):
         for k in range(params.sources):
             m.d.comb += scheduler.level[k].eq(self.level[k])
             m.d.comb += scheduler.weight[k].eq(self.weight[k])
-        m.d.comb += scheduler.hold.eq(self.paused)
+        m.d.comb += [
+            scheduler.hold.eq(Mux(self.down, 0, self.paused)),
+            scheduler.down.eq(self.down),
+            self.discarded.eq(scheduler.discarded),
+        ]
         m.d.comb += scheduler.coming[params.classes :].eq(self.coming)
         connect(m, scheduler.o, flipped(self.o))
         return m

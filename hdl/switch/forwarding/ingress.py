@@ -22,7 +22,7 @@ ERRORS = {
 }
 #: or it goes nowhere
 REFUSALS = {
-    "no_group": "no group has its VLAN id, or its port is no member of its group",
+    "no_group": "no group has its VLAN id, or its port is down, or no member of its group",
     "filtered": "its receiver is where it came from, or its address is one that 802.1Q reserves",
     "flood_limited": "it would flood, and its port has flooded what it may",
 }
@@ -35,9 +35,9 @@ class ForwardingIngress(Component):
 
     A packet belongs to a group (:func:`group_of`), of which its port must be a member. An address
     that the table knows leads to its port; all other packets flood to the group's other members, if
-    the port's :class:`FloodLimit` is open. ``own`` has the port's bit. ``tuser`` says that the
-    checksum is bad. ``dropped`` says why a packet is not queued, a bit for each of CAUSES, with
-    ``stored.ends``;
+    the port's :class:`FloodLimit` is open. ``own`` has the port's bit, or none while it is down.
+    ``tuser`` says that the checksum is bad. ``dropped`` says why a packet is not queued, a bit for
+    each of CAUSES, with ``stored.ends``;
     ``learns`` is high with it if the packet's source, ``learned``, may be learned. ``congested``
     has a bit for each class of whose packets the ECN-capable ones are marked. ``mac``, ``group``,
     ``hit`` and ``port`` are those of the :class:`MacTable`. A beat is ignored unless ``passes`` is

@@ -31,7 +31,7 @@ class Operation(enum.Enum, shape=3):
     REMOVE = 2  # the host removes the entry of an address
     READ = 3  # the host reads an entry by its place
     LEARN = 4  # an address has sent
-    AGE = 5  # entries of addresses that have not sent since the last scan are removed
+    SCAN = 5  # entries of addresses that have not sent since the last scan, or of ports, go
 
 
 HOST_OPERATIONS = IntEnum("TableOperation", "FIND WRITE REMOVE READ", start=0)
@@ -121,7 +121,9 @@ class MacTable(Component):
     Each port looks up an address in every cycle (:class:`LookUp`); a change is seen by all of them
     in the same cycle. ``learn`` enters an address, or moves it to another port, unless its entry is
     static. An address whose row is full is not learned. ``age`` begins a scan, which
-    removes the entries of addresses that have not sent since the scan before. ``start`` gives the
+    removes the entries of addresses that have not sent since the scan before. When a port's bit of
+    ``down`` rises, a scan removes its entries that are not static; ``closed`` is high until then,
+    and while it is down, and no address is learned for it. ``start`` gives the
     host's ``command``, with ``key`` (FIND, REMOVE; WRITE enters it as static) or ``place``, the way
     above the row (READ); ``busy`` until ``reply`` is there. ``refused``: a WRITE result no place. A
     reset and ``clear`` empty the table, a row a cycle; ``ready`` is low meanwhile, and all look-ups
@@ -143,6 +145,8 @@ class MacTable(Component):
                 "port": Out(PORT_BITS).array(ports),
                 "learn": In(stream.Signature(LEARNED)),
                 "age": In(1),
+                "down": In(ports),
+                "closed": Out(ports),
                 "clear": In(1),
                 "start": In(1),
                 "command": In(Operation),
@@ -173,20 +177,24 @@ class MacTable(Component):
         operation, key = Signal(Operation), Signal(LEARNED)
         place = Signal.like(self.place)
         scan = Signal(range(params.rows))
-        clearing, scanning = Signal(init=1), Signal()
+        clearing, scanning = Signal(init=1), Signal()  # a scan for old entries has to begin
+        passing, ages = Signal(), Signal()  # a scan is under way, and removes old entries
+        was_down, gone, leaving = (Signal.like(self.down) for _ in range(3))
+        falls = self.down & ~was_down
+        m.d.sync += [was_down.eq(self.down), gone.eq(gone | falls)]
+        m.d.comb += self.closed.eq(self.down | was_down | gone | leaving)
         m.d.comb += [self.ready.eq(~clearing), own.row.eq(place[: params.row_bits])]
         m.d.sync += [write.ways.eq(0), self.events.eq(0)]
         with m.If(self.start):
             m.d.sync += self.busy.eq(1)
         with m.If(self.age):
             m.d.sync += scanning.eq(1)
-        with m.If(self.clear):
-            m.d.sync += [clearing.eq(1), scan.eq(0)]
         entries = own.entries
-        same, free = Signal(WAYS), Signal(WAYS)
+        same, free, from_closed = Signal(WAYS), Signal(WAYS), Signal()
         m.d.sync += [
             same.eq(Cat(e.valid & (e.mac == key.mac) & (e.group == key.group) for e in entries)),
             free.eq(Cat(~e.valid for e in entries)),
+            from_closed.eq(self.closed.bit_select(key.port, 1)),
         ]
         with m.FSM(name="step"):
             with m.State("IDLE"):
@@ -214,52 +222,61 @@ class MacTable(Component):
                         place.eq(row_of(self.learn.payload.mac, params)),
                     ]
                     m.next = "READ"
-                with m.Elif(scanning):
-                    m.d.sync += [operation.eq(Operation.AGE), place.eq(scan), scan.eq(scan + 1)]
+                with m.Elif(passing):
+                    m.d.sync += [operation.eq(Operation.SCAN), place.eq(scan), scan.eq(scan + 1)]
                     with m.If(scan == params.rows - 1):
-                        m.d.sync += scanning.eq(self.age)
+                        m.d.sync += passing.eq(0)
                     m.next = "READ"
+                with m.Else():
+                    m.d.sync += [passing.eq(scanning | gone.any()), scanning.eq(self.age)]
+                    m.d.sync += [ages.eq(scanning), leaving.eq(gone), gone.eq(falls)]
             with m.State("READ"):
                 m.next = "COMPARE"
             with m.State("COMPARE"):
                 m.next = "CHANGE"
             with m.State("CHANGE"):
                 m.next = "IDLE"
-                self.change(m, operation, key, place, entries, same, free, write)
+                of_scan = ages, leaving, from_closed
+                self.change(m, operation, key, place, entries, same, free, write, of_scan)
+        with m.If(self.clear):
+            m.d.sync += [clearing.eq(1), scan.eq(0)]
         return m
 
-    def change(self, m: Module, operation, key, place, entries, same, free, write) -> None:
+    def change(self, m: Module, operation, key, place, entries, same, free, write, of_scan) -> None:
         """Write the row that was read, and answer: ``same`` and ``free`` are of its entries."""
+        ages, leaving, from_closed = of_scan
         hit = same.any()
         way = Mux(hit, same, lowest(free))
         old = ENTRY(reduce(or_, (Mux(same[k], Value.cast(e), 0) for k, e in enumerate(entries))))
         chosen = Array(entries[k].as_value() for k in range(WAYS))[place[self.params.row_bits :]]
-        learns, writes = operation == Operation.LEARN, operation == Operation.WRITE
-        removes, ages = operation == Operation.REMOVE, operation == Operation.AGE
+        comes, writes = operation == Operation.LEARN, operation == Operation.WRITE
+        removes, scans = operation == Operation.REMOVE, operation == Operation.SCAN
+        learns = comes & ~from_closed
         old_ways = Cat(e.valid & ~e.static for e in entries)
         may = Mux(learns, ~(hit & old.static), writes | removes & hit)
         m.d.sync += [
             write.row.eq(place[: self.params.row_bits]),
-            write.ways.eq(Mux(ages, old_ways, way & may.replicate(WAYS))),
+            write.ways.eq(Mux(scans, old_ways, way & may.replicate(WAYS))),
             self.events.eq(
                 Cat(
                     learns & hit & ~old.static & (old.port != key.port),
                     learns & ~way.any(),
-                    ages & Cat(e.valid & ~e.static & ~e.fresh for e in entries).any(),
+                    scans & ages & Cat(e.valid & ~e.static & ~e.fresh for e in entries).any(),
                 )
             ),
         ]
         for k, entry in enumerate(entries):
             new = write.entries[k]
+            stays = (entry.fresh | ~ages) & ~leaving.bit_select(entry.port, 1)
             m.d.sync += [
-                new.mac.eq(Mux(ages, entry.mac, key.mac)),
-                new.group.eq(Mux(ages, entry.group, key.group)),
-                new.port.eq(Mux(ages, entry.port, key.port)),
+                new.mac.eq(Mux(scans, entry.mac, key.mac)),
+                new.group.eq(Mux(scans, entry.group, key.group)),
+                new.port.eq(Mux(scans, entry.port, key.port)),
                 new.static.eq(writes),
-                new.fresh.eq(learns),
-                new.valid.eq(Mux(ages, entry.fresh, ~removes)),
+                new.fresh.eq(Mux(scans, entry.fresh & ~ages, learns)),
+                new.valid.eq(Mux(scans, stays, ~removes)),
             ]
-        with m.If(~learns & ~ages):
+        with m.If(~comes & ~scans):
             result = Mux(operation == Operation.READ, chosen, old.as_value())
             m.d.sync += [
                 self.busy.eq(0),

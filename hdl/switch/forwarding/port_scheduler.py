@@ -12,7 +12,7 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.packets import BEAT
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister
+from hdl.switch.forwarding.link_gate import LinkGate
 
 LEVEL_BITS = 3
 WEIGHT_BITS = 8
@@ -42,7 +42,8 @@ class PortScheduler(Component):
     A source whose bit of ``hold`` was high in the cycle before begins no packet, and delays no
     other; a packet that has begun goes on to its end. A packet whose next beat is late blocks all
     others. The bit of ``coming`` says that a source without a packet may have one in the next
-    cycle; others may then wait a cycle for it.
+    cycle; others may then wait a cycle for it. While ``down``, packets go on to a
+    :class:`LinkGate`, which drops them; ``discarded`` is its.
 
     Throughput: a beat a cycle, from packet to packet, too. Latency: :attr:`latency` from a beat
     taken; a packet that comes to an idle port is taken :attr:`wait` cycles later, or at once if
@@ -50,7 +51,7 @@ class PortScheduler(Component):
     Stalls: holds. ``i[k].ready`` depends on ``valid`` of all sources.
     """
 
-    latency = StreamRegister.latency
+    latency = LinkGate.latency
     wait = 1
 
     def __init__(self, params: PortSchedulerParams) -> None:
@@ -64,13 +65,16 @@ class PortScheduler(Component):
                 "weight": In(WEIGHT_BITS).array(params.sources),
                 "hold": In(params.sources),
                 "coming": In(params.sources),
+                "down": In(1),
+                "discarded": Out(1),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.out = out = StreamRegister.sized(shape=BEAT)
+        m.submodules.out = out = LinkGate()
         connect(m, out.o, flipped(self.o))
+        m.d.comb += [out.down.eq(self.down), self.discarded.eq(out.discarded)]
         count = self.params.sources
         # The choice is made a cycle ahead, when it is unknown whether the source that has just sent
         # has another packet. ``first`` is the choice if it has, ``second`` if it has none.

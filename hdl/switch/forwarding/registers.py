@@ -23,7 +23,7 @@ from hdl.switch.forwarding.port_scheduler import LEVEL_BITS as PRIORITY_BITS
 from hdl.switch.forwarding.port_scheduler import WEIGHT_BITS
 
 IDENTITY = 0x46575357  #: the letters FWSW
-VERSION = 1
+VERSION = 2
 CLASS_BITS = 3
 
 IDENTITY_REGISTERS = identity_registers(
@@ -76,6 +76,12 @@ COMMANDS = (
         "Tells what the MAC table does.",
         ro("table_busy", 1, "tells that table_operation is being carried out"),
         ro("table_ready", 1, "tells that the table is not being emptied; meanwhile all flood"),
+    ),
+    Register(
+        "port_state",
+        "Sets which ports are shut, and tells which are down: what should leave there is dropped.",
+        rw("shut_ports", 1 << PORT_BITS, "sets which ports are shut, as if without a link"),
+        ro("ports_down", 1 << PORT_BITS, "tells which ports have no link or are shut"),
     ),
     Register(
         "chosen",

@@ -50,6 +50,12 @@ class ForwardingSwitch(Component):
     which then leaves a cycle earlier. Packets to the switch's own address that no engine knows are
     dropped.
 
+    A port is down while its bit of ``down`` is high, as that of a port without a link should be, or
+    while the host shuts it. Whatever waits for it is dropped and counted, of engines too, so that
+    it fills no memory; pauses of its neighbour do not count; its addresses are forgotten, but for
+    static ones. What comes from it is in no group. A packet that is leaving when the port goes down
+    ends with a beat with ``tuser``.
+
     Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
     the last beat says that its checksum is bad. Latency: :attr:`latency` at most, from a packet's
     last beat to its first at ``m_axis``, while nothing else moves.
@@ -80,6 +86,7 @@ class ForwardingSwitch(Component):
                 ),
                 "pause": Out(PRIORITY_COUNT).array(params.ports),
                 "paused": In(PRIORITY_COUNT).array(params.ports),
+                "down": In(params.ports),
             },
         )
 
@@ -97,6 +104,8 @@ class ForwardingSwitch(Component):
             m.submodules[f"egress_{k}"] = egress = ForwardingEgress(params)
             foreign.append(self.classify(m, k, ingress, registers.control))
             to_axis(m, egress.o, flipped(self.m_axis[k]))
+            out, beat = self.m_axis[k], egress.o.payload
+            m.d.comb += [out.tuser.eq(beat.last & ~beat.keep[0]), out.tkeep[0].eq(1)]
             inputs.append((ingress, memory))
             outputs.append(egress)
         connect(m, flipped(self.s_axil), registers.axil)
@@ -110,6 +119,8 @@ class ForwardingSwitch(Component):
         for k, (ingress, memory) in enumerate(inputs):
             self.join(m, k, ingress, memory, table, registers.control, settings.ports[k])
             self.cross(m, k, memory, matching, outputs)
+        m.d.sync += table.down.eq(self.down | registers.control.shut_ports[: params.ports])
+        m.d.comb += registers.status.ports_down.eq(table.down)
         holds = self.hold if params.engines else [Const(0, 0)] * params.ports
         for k, egress in enumerate(outputs):
             own = slice(k * params.sources, (k + 1) * params.sources)
@@ -118,13 +129,15 @@ class ForwardingSwitch(Component):
             for e, engine in enumerate(self.from_engine):
                 connect(m, flipped(engine[k]), egress.engines[e])
             m.d.comb += [
+                egress.down.eq(table.down[k]),
                 egress.paused.eq(Cat(self.paused[k][: params.classes], holds[k])),
                 *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
                 *(a.eq(b) for a, b in zip(egress.weight, settings.weight[own], strict=True)),
             ]
         lost = self.learn(m, [ingress for ingress, _ in inputs], table, registers.control)
         self.run_table(m, table, registers)
-        self.count(m, inputs, lost, foreign, table, registers)
+        discarded = [egress.discarded for egress in outputs]
+        self.count(m, inputs, lost, foreign, discarded, table, registers)
         return m
 
     def classify(self, m: Module, k: int, ingress, control) -> Value:
@@ -155,7 +168,7 @@ class ForwardingSwitch(Component):
         look_up = ("mac", "group", "hit", "port")
         mac, group, hit, port = (getattr(table, name)[k] for name in look_up)
         m.d.comb += [
-            ingress.own.eq(1 << k),
+            ingress.own.eq(Mux(table.down[k], 0, 1 << k)),
             ingress.settings.eq(settings),
             ingress.congested.eq(memory.congested),
             mac.eq(ingress.mac),
@@ -193,8 +206,9 @@ class ForwardingSwitch(Component):
             m.submodules[f"learned_{k}"] = fifo
             latest = Signal(LEARNED, name=f"latest_{k}")
             known = Signal(name=f"known_{k}")  # the latest was queued since the last scan began
-            comes = ingress.learns & control.learning & ~(known & (latest == ingress.learned))
-            with m.If(table.age | table.clear):
+            may = control.learning & ~table.closed[k]
+            comes = ingress.learns & may & ~(known & (latest == ingress.learned))
+            with m.If(table.age | table.clear | table.closed[k]):
                 m.d.sync += known.eq(0)
             with m.Elif(comes & fifo.i.ready):
                 m.d.sync += [latest.eq(ingress.learned), known.eq(1)]
@@ -238,7 +252,7 @@ class ForwardingSwitch(Component):
             status.table_mac_now.eq(entry.mac),
         ]
 
-    def count(self, m: Module, inputs, lost, foreign, table, registers) -> None:
+    def count(self, m: Module, inputs, lost, foreign, discarded, table, registers) -> None:
         """Count the packets of each port, and the events of the table."""
         params, control, status = self.params, registers.control, registers.status
         banks = CounterBanks.sized(counters=COUNTERS, count=params.ports)
@@ -256,15 +270,20 @@ class ForwardingSwitch(Component):
                     meter.last.eq(axis.tlast),
                 ]
                 measures[name] = meter.measures
+            broken = delay(m, self.m_axis[k].tuser, PacketMeter.latency, f"broken_{k}")
             came = delay(m, measures["in"], wait, f"came_{k}")
             came = without_errors(came, ingress.dropped)
             events = banks.events[k]
             m.d.comb += [
                 *(events[f"in_{name}"].eq(value) for name, value in came.items()),
-                *(events[f"out_{name}"].eq(measures["out"][name]) for name in MEASURES),
+                *(
+                    events[f"out_{name}"].eq(Mux(broken, 0, measures["out"][name]))
+                    for name in MEASURES
+                ),
                 *(events[f"in_{name}"].eq(ingress.dropped[j]) for j, name in enumerate(CAUSES)),
                 events.in_no_room.eq(memory.lost),
                 events.in_foreign.eq(foreign[k]),
+                events.out_discards.eq(discarded[k]),
                 events.learning_lost.eq(lost[k]),
             ]
         m.d.comb += [

@@ -80,6 +80,15 @@ class Forwarding:
         own, bits = self._shown({"port": port}, "own_group", "groups")
         return own, {group for group in range(bits.bit_length()) if bits >> group & 1}
 
+    def shut(self, ports: Collection[int]) -> None:
+        """Shut ports, as if they had no link, and open all others."""
+        self.registers.write(shut_ports=sum(1 << port for port in set(ports)))
+
+    def down(self) -> set[int]:
+        """Return the ports that have no link or are shut."""
+        bits = int(self.registers.read("ports_down"))
+        return {port for port in range(bits.bit_length()) if bits >> port & 1}
+
     def set_vlan(self, group: int, vid: int | None) -> None:
         """Set the VLAN id of a group, or that it has none."""
         self._set("vlan", {"group": group}, vid=vid or 0, vid_used=int(vid is not None))

@@ -18,11 +18,13 @@ def shown(entry: Entry | None) -> str:
 
 
 def ports(switch: Forwarding) -> str:
-    """Return the groups of all ports."""
-    lines = []
+    """Return the groups of all ports, and which are down."""
+    lines, down = [], switch.down()
     for k in range(switch.build.fixed["ports"]):
         own, groups = switch.port(k)
-        lines.append(f"port {k}: own group {own}, member of {sorted(groups)}")
+        lines.append(
+            f"port {k}: own group {own}, member of {sorted(groups)}{', down' * (k in down)}"
+        )
     return "\n".join(lines)
 
 
@@ -61,7 +63,8 @@ COMMANDS: Commands = {
     ),
     "remove": ("remove an address", {"mac": address, "group": int}, Forwarding.remove),
     "clear": ("empty the MAC table", {}, Forwarding.clear_table),
-    "ports": ("show the groups of all ports", {}, ports),
+    "ports": ("show the groups of all ports, and which are down", {}, ports),
+    "shut": ("shut ports, and open all others", {"ports": numbers}, Forwarding.shut),
     "port": (
         "set a port's own group and its groups",
         {"port": int, "own_group": int, "groups": numbers},

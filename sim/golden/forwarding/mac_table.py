@@ -58,6 +58,11 @@ class MacTable:
             self.row(mac).remove(entry)
         return entry is not None
 
+    def forget(self, port: int) -> None:
+        """Remove the entries of a port that is down, but for static ones."""
+        for row in self.rows:
+            row[:] = [entry for entry in row if entry.static or entry.port != port]
+
     def age(self) -> None:
         """Remove the entries of addresses that have not sent since the scan before."""
         for row in self.rows:

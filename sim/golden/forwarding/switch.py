@@ -77,11 +77,21 @@ class Rules:
 
 
 class ForwardingSwitch:
-    """Forwards packets as ``rules`` say; ``counts[port]`` has the counters of a port."""
+    """Forwards packets as ``rules`` say; ``counts[port]`` has the counters of a port.
+
+    What should leave by a port that is ``down`` is discarded; what comes from it is in no group.
+    """
 
     def __init__(self, rules: Rules, rows: int) -> None:
         self.rules, self.table = rules, MacTable(rows)
         self.counts: list[Counter[str]] = [Counter() for _ in range(rules.ports)]
+        self.down: set[int] = set()
+
+    def set_down(self, ports: set[int]) -> None:
+        """Take ports down, which forgets their addresses (IEEE 802.1Q), or up."""
+        for port in ports - self.down:
+            self.table.forget(port)
+        self.down = ports
 
     def receive(self, port: int, octets: bytes, *, corrupt: bool = False) -> tuple[int, list[int]]:
         """Take a packet from ``port``; return its class and the ports that it leaves from.
@@ -100,8 +110,11 @@ class ForwardingSwitch:
             counts[f"in_{cause}"] += 1
             return 0, []
         for output in outputs:
-            self.measure(self.counts[output], "out", octets, good=True)
-        return self.class_of(octets), outputs
+            if output in self.down:
+                self.counts[output]["out_discards"] += 1  # ifOutDiscards
+            else:
+                self.measure(self.counts[output], "out", octets, good=True)
+        return self.class_of(octets), [output for output in outputs if output not in self.down]
 
     def error_of(self, octets: bytes, corrupt: bool) -> str | None:
         """Return what is wrong with a packet, if anything is."""
@@ -128,7 +141,7 @@ class ForwardingSwitch:
     def outputs_of(self, port: int, octets: bytes, group: int | None) -> tuple[list[int], str]:
         """Return the ports that a packet leaves from, or none and why."""
         members = [k for k, groups in enumerate(self.rules.groups) if group in groups]
-        if group is None or port not in members:
+        if group is None or port not in members or port in self.down:
             return [], "no_group"
         dest = int.from_bytes(octets[:6], "big")
         entry = None if octets[0] & 1 else self.table.find(dest, group)

@@ -81,3 +81,11 @@ async def frames_of_engines_to_others_are_forwarded(dut):
     await driver.write(counter_part=0)
     counts = await driver.counted("port", COUNTERS, names=["in_foreign"], wait=2)
     assert counts == {"in_foreign": 3}
+    dut.down.value = 2
+    network.sources[0].extend([*beats_of(other)])
+    await edges(dut.clk, 100)
+    dut.down.value = 0
+    await driver.write(counter_part=1)
+    assert await driver.counted("port", COUNTERS, names=["out_discards"], wait=2) == {
+        "out_discards": 1
+    }

@@ -167,6 +167,8 @@ def add_cage(table, k):
         table.add(f"{mac}.pause", f"core.pause_{k}")
         table.add(f"pauses_of_{mac}.i", f"{mac}.paused")
         table.add(f"core.paused_{k}", f"pauses_of_{mac}.o")
+        if k:  # both cages' links
+            table.add("core.down", "(~levels_of_mac_0.o & 1) | (~levels_of_mac_1.o & 1) << 1")
     table.add(f"board_status.levels_{k}", f"levels_of_{mac}.o")
     route = f"counts_of_{mac}"
     counts = [path for path in table.driven if path.startswith(f"{mac}.counts_")]

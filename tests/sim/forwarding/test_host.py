@@ -67,7 +67,8 @@ async def the_command_line_sets_and_shows(dut):
     )
     assert await run("find", str(host(3).hex(":")), "0") == "no entry\n"
     await run("port", "2", "5", "0,5")
-    assert "port 2: own group 5, member of [0, 5]" in await run("ports")
+    await run("shut", "2")  # which forgets its host
+    assert "port 2: own group 5, member of [0, 5], down" in await run("ports")
     for line in ("vlan 5 100", "code 46 1", "share 0 1 2 9", "lossless 1", "flooding 9 9"):
         await run(*line.split())
     await run("learning", "0")
@@ -77,4 +78,4 @@ async def the_command_line_sets_and_shows(dut):
     assert {name: await program.read(name) for name in fields} == fields
     shown = await run("counters", "1")
     assert "in_octets 64\nin_broadcast_pkts 1\n" in shown
-    assert len((await run("table")).splitlines()) == 3
+    assert len((await run("table")).splitlines()) == 2

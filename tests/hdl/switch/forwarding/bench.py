@@ -51,11 +51,13 @@ class SwitchBench:
         self.expected = [defaultdict(list) for _ in self.ports]  # by output, input and class
         self.origin = {}  # of each packet, its input and its class
         self.lost = Counter()  # packets that found no room, by input
+        self.fell = set()  # outputs that have been down, which discard what does not leave
 
     async def begin(self, **settings):
         """Start the switch, wait until its memories are ready, and let it flood."""
         for k in self.ports:
             getattr(self.dut, f"paused_{k}").value = 0
+        self.dut.down.value = 0
         source, sink = self.stalls
         self.sources = [AxiSource(self.dut, f"s_axis_{k}", stall=source) for k in self.ports]
         self.sinks = [PacketSink(self.dut, f"m_axis_{k}", stall=sink) for k in self.ports]
@@ -75,6 +77,13 @@ class SwitchBench:
         self.origin[octets] = port, class_
         for output in outputs:
             self.expected[output][port, class_].append(octets)
+
+    async def down(self, *ports):
+        """Take ports down and all others up; wait until the addresses are forgotten."""
+        self.dut.down.value = sum(1 << port for port in ports)
+        self.golden.set_down(set(ports))
+        self.fell |= set(ports)
+        await edges(self.dut.clk, 5 * self.params.rows + 10)
 
     async def set(self, table, chosen, **values):
         """Set what is chosen: of a port, a share, a VLAN or a code."""
@@ -120,12 +129,22 @@ class SwitchBench:
         for output, sink in enumerate(self.sinks):
             left = defaultdict(list)
             for packet in sink.packets:
+                if packet.corrupt and output in self.fell:
+                    continue  # it was cut when the port went down
                 left[self.origin[packet.octets]].append(packet.octets)
             for origin, octets in left.items():
                 rest = iter(self.expected[output][origin])
                 assert all(packet in rest for packet in octets), f"order at output {output}"
             for origin, octets in self.expected[output].items():
-                gone[output, origin[0]] = set(octets) - set(left[origin])
+                missing = set(octets) - set(left[origin])
+                if output in self.fell:
+                    for packet in missing:
+                        counts = Counter()
+                        self.golden.measure(counts, "out", packet, good=True)
+                        self.golden.counts[output].subtract(counts)
+                        self.golden.counts[output]["out_discards"] += 1
+                else:
+                    gone[output, origin[0]] = missing
                 self.expected[output][origin] = [o for o in octets if o in set(left[origin])]
         for k in self.ports:
             missing = set().union(*(packets for (_, port), packets in gone.items() if port == k))

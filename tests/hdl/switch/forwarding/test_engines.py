@@ -77,3 +77,11 @@ async def engines_and_forwarding_share_the_ports(dut, stalls):
     assert sent == sum(len(bench.expected[k]["engine", e]) for k in bench.ports for e in engines)
     foreign = [(await bench.counters(k))["in_foreign"] for k in bench.ports]
     assert sum(foreign) == 60 * bench.params.ports - sent
+    dut.hold_0.value = (1 << len(engines)) - 1
+    await bench.down(0)
+    for source in (answers[e][0] for e in engines):
+        source.extend([beat for _ in range(5) for beat in beats_of(frame(host(0), OWN, 300))])
+    await edges(dut.clk, 150)
+    dut.hold_0.value = 0
+    assert not any(answers[e][0].missing for e in engines)
+    assert (await bench.counters(0))["out_discards"] == 5 * len(engines)

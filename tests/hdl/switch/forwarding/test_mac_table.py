@@ -31,7 +31,7 @@ class Bench:
 
     async def begin(self):
         dut = self.dut
-        for name in ("age", "clear", "start"):
+        for name in ("age", "clear", "start", "down"):
             getattr(dut, name).value = 0
         await start(dut)
         await self.ready()
@@ -52,11 +52,12 @@ class Bench:
     def some(self):
         return random.choice(self.macs), random.randrange(3), random.randrange(self.params.ports)
 
-    async def learns(self, count):
+    async def learns(self, count, down=()):
         for _ in range(count):
             mac, group, port = self.some()
             self.learn.append({"mac": mac, "group": group, "port": port})
-            self.table.learn(mac, group, port)
+            if port not in down:
+                self.table.learn(mac, group, port)
         await self.settle()
 
     async def settle(self):
@@ -164,3 +165,54 @@ async def forgets_what_is_old(dut):
     await bench.ready()
     bench.table.clear()
     await bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def forgets_ports_that_are_down(dut):
+    """All but static entries go, whether the port returns meanwhile or not; none is learned."""
+    bench = await Bench(dut).begin()
+    ports = range(bench.params.ports)
+    mac, group, port = fixed = bench.some()
+    await bench.operate("WRITE", mac, group, port)
+    bench.table.write(mac, group, port)
+    for _ in range(12):
+        await bench.learns(2 * bench.params.rows)
+        down = set(random.sample(ports, random.randint(1, len(ports))))
+        dut.down.value = sum(1 << port for port in down)
+        for port in down:
+            bench.table.forget(port)
+        if random.getrandbits(1):
+            await edges(dut.clk, random.randint(0, 9))
+            await strobe(dut.age, dut.clk)  # it is known behind the scan, or with it
+            bench.table.age()
+        else:
+            for port in down:  # it is not learned
+                mac, group, _ = bench.some()
+                bench.learn.append({"mac": mac, "group": group, "port": port})
+            await bench.settle()
+        stays = random.getrandbits(1)
+        if not stays:
+            dut.down.value = 0
+        await edges(dut.clk, 12 * bench.params.rows)
+        assert int(dut.closed.value) == int(dut.down.value)
+        await bench.learns(bench.params.rows, down if stays else ())
+        await bench.check()
+        dut.down.value = 0
+        await edges(dut.clk, 3)
+    assert (bench.moved, bench.full) == (bench.table.moved, bench.table.full)
+    assert bench.table.find(*fixed[:2])
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def is_emptied_at_any_time(dut):
+    """So it is in each cycle of a scan for old entries or those of a port, or of another clear."""
+    bench = await Bench(dut).begin()
+    for distance in range(12):
+        await bench.learns(bench.params.rows)
+        await strobe(random.choice((dut.age, dut.clear, dut.down)), dut.clk)
+        await edges(dut.clk, distance)
+        await strobe(dut.clear, dut.clk)
+        await bench.ready()
+        await edges(dut.clk, 6 * bench.params.rows)
+        bench.table.clear()
+        await bench.check()

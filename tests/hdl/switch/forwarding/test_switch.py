@@ -331,3 +331,52 @@ async def addresses_that_come_too_fast_are_counted(dut):
     lost = [(await bench.counters(k))["learning_lost"] for k in bench.ports]
     assert min(lost) > 0
     assert sum(entries) - bench.params.ports + full + sum(lost) == 60 * bench.params.ports
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(stall=[always, often], lossless=[0, 255])
+async def a_port_goes_down_and_returns(dut, stall, lossless):
+    """What waits for it is discarded, though its neighbour paused it; then its hosts are new."""
+    bench = await introduced(dut, hosts=2, lossless=lossless, ecn_above=65535)
+    dead = random.choice(bench.ports)
+    others = [k for k in bench.ports if k != dead]
+    await bench.operate("WRITE", host(9), port=dead)
+    bench.golden.table.write(int.from_bytes(host(9), "big"), 0, dead)
+    bench.sinks[dead].stall = stall
+    for n in range(12):
+        for k in others:
+            length = random.choice((60, 65, 300, 500))
+            bench.send(k, frame(host(dead, n % 2), host(k), length, tos=0xE0 * (n % 2)))
+    await edges(dut.clk, 20)
+    getattr(dut, f"paused_{dead}").value = random.choice((0, 255))
+    while any(source.missing for source in bench.sources):
+        await edges(dut.clk, 1)
+    bench.send(dead, frame(BROADCAST, host(dead), 200), corrupt=True)  # the MAC ends it so
+    await edges(dut.clk, 20)
+    before = len(bench.sinks[dead].packets)
+    await bench.down(dead)
+    assert await bench.registers.read("ports_down") == 1 << dead
+    await edges(dut.clk, 400)
+    assert len(bench.sinks[dead].packets) <= before + 2
+    for _ in range(30):  # known and new addresses, at the rate of the others
+        for k in others:
+            to = random.choice((host(9), host(dead), BROADCAST, *map(host, others)))
+            bench.send(k, frame(to, host(k, random.randrange(2)), random.choice((60, 200))))
+        bench.send(dead, frame(BROADCAST, host(dead)))  # if the port is shut
+    await edges(dut.clk, 600)
+    assert not any(int(getattr(dut, f"pause_{k}").value) for k in bench.ports)
+    assert len(bench.sinks[dead].packets) <= before + 2
+    bench.sinks[dead].stall = never  # two beats have waited behind the switch's last register
+    await bench.drain()
+    assert not sum(bench.lost.values())
+    assert bench.golden.counts[dead]["out_discards"] > 30
+    getattr(dut, f"paused_{dead}").value = 0
+    await bench.down()
+    for to in (host(dead), host(9)):  # the first is unknown
+        for k in others:
+            bench.send(k, frame(to, host(k)))
+    await bench.drain()
+    for k in (dead, *others, *others):  # an address that was the last to be learned, too
+        bench.send(k, frame(host(dead, 1), host(k, 1)))
+        await bench.drain()
+    await bench.check_counters()
