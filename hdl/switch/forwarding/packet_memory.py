@@ -18,6 +18,9 @@ from hdl.switch.forwarding.params import ForwardingParams
 
 #: beats that ``used`` does not have yet when room is decided
 UNSEEN = 4
+#: beats that may have come, but are not counted, when a pause shows: those of the ingress, of the
+#: registers behind it, and UNSEEN
+OWN_BEATS = 16
 LEVEL_BITS = 16
 
 

@@ -8,7 +8,7 @@ from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw,
 from hdl.switch.forwarding.counters import COUNTERS, TABLE_COUNTERS
 from hdl.switch.forwarding.flood_limit import BURST_BITS, RATE_BITS
 from hdl.switch.forwarding.mac_table import HOST_OPERATIONS
-from hdl.switch.forwarding.packet_memory import LEVEL_BITS
+from hdl.switch.forwarding.packet_memory import LEVEL_BITS, OWN_BEATS
 from hdl.switch.forwarding.params import (
     CODE_BITS,
     GROUP_BITS,
@@ -112,7 +112,7 @@ COMMANDS = (
 
 def limits(params: ForwardingParams) -> tuple[Register, ...]:
     """Return the registers of limits, whose values after a reset depend on the sizes."""
-    stop = params.share - params.headroom
+    stop = params.share - params.headroom - OWN_BEATS
     return (
         Register(
             "flooding",

@@ -156,7 +156,7 @@ async def a_lossless_class_loses_nothing_under_incast(dut):
     top = params.classes - 1
     await bench.registers.write(lossless=1 << top, ecn_above=65535)
     bench.sinks[to].stall = often
-    delay = params.headroom - 9  # our logic's own cycles are in the headroom, too
+    delay = params.headroom - 2  # two more beats come until the source has stopped
     done = cocotb.triggers.Event()
     for k in bench.ports:
         if k != to:
