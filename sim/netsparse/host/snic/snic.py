@@ -172,8 +172,8 @@ class Snic(RequestRunner):
 def parts_of(count: int, clients: int, batch: int | None) -> list[range]:
     """Return the places of each request's idxs; ValueError for a batch that makes too many."""
     if batch is None:
-        clients = min(clients, count)
-        ends = [count * (client + 1) // clients for client in range(clients)]
+        each, more = divmod(count, min(clients, count))
+        ends = [each * k + min(k, more) for k in range(1, min(clients, count) + 1)]
     elif batch < 1 or -(-count // batch) > MAX_REQUESTS:
         least = -(-count // MAX_REQUESTS)
         raise ValueError(f"batch must be at least {least}, for {MAX_REQUESTS} requests: {batch}")
