@@ -66,8 +66,7 @@ class Card:
         }
         self.dut.table.value = pack(self.params.table, settings)
         await ClockCycles(self.dut.clk, 4)
-        for k, idx in enumerate(idxs):
-            self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
+        self.idxs.extend([{"idx": idx, "final": k == len(idxs) - 1} for k, idx in enumerate(idxs)])
 
     async def issue(self, base, table, idxs, order):
         """Gather rows of a table from ``base`` on; return the beats of each."""

@@ -82,8 +82,7 @@ class ReaderBench(Bench):
         """Answer requests in their order, one after the other."""
         for k in range(1 << 20):
             await self.requests.wait_for(k + 1)
-            for beat in self.answers[k]:
-                self.beats.append(beat)
+            self.beats.extend(self.answers[k])
 
     async def finish(self):
         await self.settle(20)

@@ -41,8 +41,7 @@ class FinderBench(Bench):
         """Send an array of idxs; check the result; return which of them repeat."""
         await self.clear(slots, coalesce)
         before = len(self.result.beats)
-        for k, idx in enumerate(idxs, 1):
-            self.idxs.append({"idx": idx, "final": k == len(idxs)})
+        self.idxs.extend([{"idx": idx, "final": k == len(idxs)} for k, idx in enumerate(idxs, 1)])
         await self.result.wait_for(before + len(idxs))
         await self.settle(1)
         result = self.result.beats[before:]

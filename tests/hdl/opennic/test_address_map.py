@@ -75,12 +75,10 @@ class Registers:
             if self.silent:
                 reads, writes = len(self.ar.beats), min(len(self.aw.beats), len(self.w.beats))
                 continue
-            for beat in self.ar.beats[reads:]:
-                self.r.append(self.content(beat["addr"]))
+            self.r.extend([self.content(beat["addr"]) for beat in self.ar.beats[reads:]])
             reads = len(self.ar.beats)
             both = min(len(self.aw.beats), len(self.w.beats))
-            for beat in self.aw.beats[writes:both]:
-                self.b.append({"resp": beat["addr"] >> 3 & 3})
+            self.b.extend([{"resp": beat["addr"] >> 3 & 3} for beat in self.aw.beats[writes:both]])
             writes = both
 
 

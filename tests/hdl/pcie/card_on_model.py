@@ -54,8 +54,7 @@ class Card:
         user = self.written % 256
         self.written += 1
         self.writes.append({"address": self.base + offset, "bytes": len(payload), "user": user})
-        for beat in beats_of(payload, self.params.data_bits // 8):
-            self.data.append(beat)
+        self.data.extend(beats_of(payload, self.params.data_bits // 8))
         self.bytes[offset : offset + len(payload)] = payload
 
     @property

@@ -119,8 +119,7 @@ class Card(Bench):
 
     def write(self, address, payload, user):
         self.writes.append({"address": address, "bytes": len(payload), "user": user})
-        for beat in beats_of(payload, self.reads.data_bits // 8):
-            self.data.append(beat)
+        self.data.extend(beats_of(payload, self.reads.data_bits // 8))
 
     async def come(self, octets, cycles=20_000):
         """Wait until this many bytes have come; return the cycle."""

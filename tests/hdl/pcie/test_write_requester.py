@@ -45,8 +45,7 @@ class WriteBench(Bench):
         """Let random bytes be written."""
         user, payload = random.getrandbits(self.params.user_bits), random.randbytes(size)
         self.requests.append({"address": address, "bytes": size, "user": user})
-        for beat in beats_of(payload, self.params.beat_bytes):
-            self.data.append(beat)
+        self.data.extend(beats_of(payload, self.params.beat_bytes))
         self.required += writes(address, payload, self.most)
         self.requested.append((user, len(self.required) - 1))
 

@@ -115,8 +115,7 @@ async def peeks_wait_for_answers_to_go(dut):
         ]
         peeks = streams.Source(dut, f"peek_{e}")
         getattr(dut, f"peeked_{e}_ready").value = 0
-        for place in requested:
-            peeks.append(place)
+        peeks.extend(requested)
         await clock(dut, 3 * PEEKS)
         assert OUTSTANDING <= len(peeks.cycles) <= PEEKS + 2 * StreamRegister.capacity
         answers, _ = await streams.receive(dut, f"peeked_{e}", count)
@@ -163,8 +162,7 @@ async def after_a_gap(dut, source, words):
     """Send the rest of the words, when every engine has told that it lacks them."""
     while int(dut.waiting.value) != (1 << PARAMS.engines) - 1:
         await RisingEdge(dut.clk)
-    for word in words:
-        source.append(word)
+    source.extend(words)
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -191,8 +189,7 @@ async def runs_in_a_row(dut, stalls):
     for e in engines:
         words = runs[0][e].words + runs[1][e].words
         gap = len(words) - len(runs[1][e].words) // 2
-        for word in words[:gap]:
-            sources[e].append(word)
+        sources[e].extend(words[:gap])
         cocotb.start_soon(after_a_gap(dut, sources[e], words[gap:]))
     partials = streams.Sink(dut, "partials", stall=lingers(sink))
     deltas = streams.Source(dut, "deltas", stall=source)
@@ -256,8 +253,7 @@ async def models_are_exchanged_in_a_run(dut):
     await pulse(dut, "begin")
     for e in engines:
         source = streams.Source(dut, f"words_{e}")
-        for word in runs[e].words:
-            source.append(word)
+        source.extend(runs[e].words)
     for j, marks in enumerate(runs[0].marks):
         while len(partials.beats) <= j:
             await RisingEdge(dut.clk)

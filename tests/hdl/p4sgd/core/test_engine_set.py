@@ -81,8 +81,7 @@ async def trains_each_class_in_turn(dut, stalls):
         await start_run(dut, run)
         partials.beats.clear()
         held = []
-        for word in run.words:
-            words.append(word)
+        words.extend(run.words)
         for j, marks in enumerate(run.marks):
             while len(partials.beats) < (j + 1) * len(golden):
                 await RisingEdge(dut.clk)
@@ -97,8 +96,7 @@ async def trains_each_class_in_turn(dut, stalls):
                 held.append({"delta": delta} | mark)
             # Of micro-batches of a word, more deltas of a class come at once than wait in the set.
             if marks["last"] or run.bits > 1:
-                for beat in held:
-                    deltas.append(beat)
+                deltas.extend(held)
                 held.clear()
         while not dut.finished.value:
             await RisingEdge(dut.clk)
@@ -158,15 +156,13 @@ async def models_are_exchanged(dut):
     await set_up(dut, run.settings | {"data_parallel": 1})
     await pulse(dut, "start")
     words = streams.Source(dut, "words")
-    for word in run.words:
-        words.append(word)
+    words.extend(run.words)
     for j, marks in enumerate(run.marks):
         golden = [Reference(run, own) for own in weights]
         await partials.wait_for((j + 1) * len(golden))
         assert partials.beats[-len(golden) :] == [own.sums(j).tolist() for own in golden]
         mark = {name: marks[name] for name in ("first", "last", "final")}
-        for _ in golden:
-            deltas.append({"delta": [0] * params.engine.banks} | mark)
+        deltas.extend([{"delta": [0] * params.engine.banks} | mark for _ in golden])
         await clock(dut, 30)
         for c in CLASSES:
             assert sum(trace[f"engines_{c}_updated"]) == j + 1

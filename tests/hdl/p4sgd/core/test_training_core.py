@@ -180,12 +180,10 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     else:
         dut.partial_ready.value = 1
     labels = streams.Source(dut, "labels", stall=lingers(sink))
-    for beat in job.label_beats():
-        labels.append(beat)
+    labels.extend(job.label_beats())
     for k in range(params.sets):
         words = streams.Source(dut, f"words_{k}", stall=[source, sink][k % 2])
-        for word in job.words(k):
-            words.append(word)
+        words.extend(job.words(k))
     while not dut.finished.value:
         await RisingEdge(dut.clk)
     await clock(dut, 3)
@@ -220,12 +218,10 @@ async def mark_turnaround(dut, loss):
     await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     labels = streams.Source(dut, "labels")
-    for _ in range(count * params.classes):
-        labels.append([0] * params.engine.banks)
+    labels.extend([[0] * params.engine.banks] * (count * params.classes))
     words = [streams.Source(dut, f"words_{k}") for k in range(params.sets)]
     for source in words:
-        for _ in range(count * bits):
-            source.append(0)
+        source.extend([0] * (count * bits))
     while not dut.finished.value:
         await RisingEdge(dut.clk)
     await clock(dut, 3)
@@ -333,8 +329,7 @@ async def exchanges_models(dut, stalls):
         await pulse(dut, "refill" if half else "begin")
         for e in engines if not half else ():
             words = streams.Source(dut, f"words_{e}", stall=source)
-            for word in as_numbers(layout.pack(codes, 1, geometry, 0, e)):
-                words.append(word)
+            words.extend(as_numbers(layout.pack(codes, 1, geometry, 0, e)))
         await partial.wait_for((half + 1) * count)
         own = codes[half * batch :][:batch]
         expected, _ = golden.partial_activation(own, weights.reshape(-1), 1)
@@ -342,8 +337,7 @@ async def exchanges_models(dut, stalls):
         for _ in range(count):  # nothing to learn
             full.append([0] * engine.banks)
         await clock(dut, 20)  # sums are back before their labels are read, and wait for them
-        for _ in range(count):
-            labels.append([0] * engine.banks)
+        labels.extend([[0] * engine.banks] * count)
         while not all(sum(u >> e & 1 for u in trace["updated"]) > half for e in engines):
             await RisingEdge(dut.clk)
         put(dut, exchanging=1 - half)

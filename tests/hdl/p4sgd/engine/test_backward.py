@@ -50,8 +50,7 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     put(dut, settings=own(run.settings) | {"from_zero": from_zero})
     stored = streams.Source(dut, "stored", stall=stalls.value[0])
     deltas = streams.Source(dut, "deltas", stall=stalls.value[1])
-    for word in run.words:
-        stored.append(word)
+    stored.extend(run.words)
     await deltas.send_all(
         {
             "delta": wild(run.rng, 32, run.params.banks),

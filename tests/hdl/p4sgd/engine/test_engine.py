@@ -97,8 +97,7 @@ async def train(dut, run, stalls, extreme):
     trace = Trace(dut, "events", "waiting", "words_valid", "deltas_valid", "deltas_ready")
     await start_run(dut, run)
     words = streams.Source(dut, "words", stall=source)
-    for word in run.words:
-        words.append(word)
+    words.extend(run.words)
     deltas = streams.Source(dut, "deltas", stall=source)
     for j, mark in enumerate(marks):
         await partials.wait_for(j + 1)
@@ -170,8 +169,7 @@ async def share(dut, run, stalls, from_zero):
     await set_up(dut, run.settings | {"data_parallel": 1, "from_zero": from_zero})
     await pulse(dut, "start")
     words = streams.Source(dut, "words", stall=source)
-    for word in run.words:
-        words.append(word)
+    words.extend(run.words)
     deltas = streams.Source(dut, "deltas", stall=source)
     partials = streams.Sink(dut, "partials", stall=sink)
     size = run.bits * run.chunks
@@ -233,8 +231,7 @@ class Cycles:
         trace = Trace(dut, "deltas_valid")
         await start_run(dut, self.run)
         self.words = streams.Source(dut, "words")
-        for word in self.run.words:
-            self.words.append(word)
+        self.words.extend(self.run.words)
         self.deltas = streams.Source(dut, "deltas")
         self.partials = streams.Sink(dut, "partials")
         for j, mark in enumerate(self.run.marks):

@@ -180,8 +180,7 @@ async def keeps_room_for_partials(dut):
     streams.Sink(dut, "stored")
     await start_run(dut, run)
     feed = streams.Source(dut, "words")
-    for word in run.words:
-        feed.append(word)
+    feed.extend(run.words)
     await clock(dut, 60)
     assert len(feed.cycles) == PARTIALS_DEPTH
     assert dut.no_queue.value
@@ -203,8 +202,7 @@ async def waits_for_every_credit(dut, chunks):
     streams.Sink(dut, "partials")
     await start_run(dut, run)
     feed = streams.Source(dut, "words")
-    for word in run.words:
-        feed.append(word)
+    feed.extend(run.words)
     await clock(dut, chunks * bits + 30)
     for chunk in range(chunks):
         assert len(feed.cycles) == (chunks + chunk) * bits
@@ -281,8 +279,7 @@ async def probes_are_as_many_as_the_queue_holds(dut):
     dut.partials_ready.value = 0
     probe = streams.Source(dut, "probe")
     total = 3 * PARTIALS_DEPTH
-    for k in range(total):
-        probe.append({"chunk": k % params.chunks, "group": 0, "step": 0})
+    probe.extend([{"chunk": k % params.chunks, "group": 0, "step": 0} for k in range(total)])
     await clock(dut, 60)
     assert probe.cycles == list(range(probe.cycles[0], probe.cycles[0] + PARTIALS_DEPTH))
     assert dut.no_queue.value
@@ -335,8 +332,7 @@ async def exchanges_between_mini_batches(dut, chunks, batch):
     partials = streams.Sink(dut, "partials")
     await start_run(dut, run)
     feed, probe = streams.Source(dut, "words"), streams.Source(dut, "probe")
-    for word in run.words:
-        feed.append(word)
+    feed.extend(run.words)
     for ended in (1, 2, 3):
         while len(feed.cycles) < ended * size:
             await clock(dut)

@@ -136,8 +136,7 @@ async def requests_no_more_than_there_is_room_for(dut):
     await streams.start(dut)
     banks = Banks(dut, params, lambda: 100)
     peeks = streams.Source(dut, "peek")
-    for _ in range(2 * OUTSTANDING):
-        peeks.append({"chunk": 0, "group": 0})
+    peeks.extend([{"chunk": 0, "group": 0}] * (2 * OUTSTANDING))
     await clock(dut, 60)
     assert len(banks.probes.beats) == OUTSTANDING
     assert not dut.probe_valid.value

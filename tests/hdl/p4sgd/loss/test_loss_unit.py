@@ -86,8 +86,7 @@ async def marks_and_masks(dut, loss, stalls, step):
         await pulse(dut, "start")
         inputs = [streams.Source(dut, name, stall=source) for name in ("activations", "labels")]
         for stream, values in zip(inputs, (activations, labels), strict=True):
-            for beat in values:
-                stream.append(beat)
+            stream.extend(values)
         shown, taken = await streams.receive(dut, "deltas", len(marks), sink)
         await clock(dut, 2)
         assert shown == beats
@@ -141,8 +140,7 @@ async def keeps_room_for_deltas(dut, loss):
     await pulse(dut, "start")
     cocotb.start_soon(streams.send(dut, "labels", labels))
     feed = streams.Source(dut, "activations")
-    for beat in activations:
-        feed.append(beat)
+    feed.extend(activations)
     await clock(dut, 3 * DELTAS_DEPTH)
     assert len(feed.cycles) == DELTAS_DEPTH
     shown, _ = await streams.receive(dut, "deltas", total, streams.rarely)

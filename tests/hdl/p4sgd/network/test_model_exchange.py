@@ -300,8 +300,7 @@ async def exchanges_without_a_wait_for_sums(dut):
     await clock(dut, job.size + 10)
     assert len(job.sums) == job.size
     assert dut.exchanging.value
-    for beat in job.sums:
-        job.full.append(beat)
+    job.full.extend(job.sums)
     while not dut.refill.value:
         await RisingEdge(dut.clk)
     assert [(place, weights) for place, weights, _ in job.loads] == list(

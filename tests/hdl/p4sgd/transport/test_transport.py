@@ -154,8 +154,7 @@ async def takes_the_stated_cycles(dut):
     partials = wild(1, slots)[0]
     sink = Sink(dut, "full")
     source = Source(dut, "partial")
-    for beat in partials:
-        source.append(beat)
+    source.extend(partials)
     sent = []
     while len(sent) < slots:
         await RisingEdge(dut.clk)
