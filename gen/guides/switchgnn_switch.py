@@ -33,6 +33,7 @@ TABLES = {
     "memory_rows": "table_memory list_line descriptor_line table_timeout table_commands table_buses"
     " table_answers table_failures",
     "links_rows": "links link_timeout",
+    "maxima_rows": "job_operation",
 }
 ALSO = {
     "jobs": "J",

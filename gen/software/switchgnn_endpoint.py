@@ -25,7 +25,13 @@ def software(params: EndpointParams) -> Software:
         **of_side(endpoint_side(params), board=board_fields()),
         modules=tuple(
             f"switchgnn.host.{name}"
-            for name in ("endpoint", "simulated_endpoint", "golden_network")
+            for name in (
+                "endpoint",
+                "exchange",
+                "float_features",
+                "simulated_endpoint",
+                "golden_network",
+            )
         ),
         exports={"endpoint": ("Endpoint", "JobFailed"), "turns": ("Send", "Turn")},
         reach="xdma",

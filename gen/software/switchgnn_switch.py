@@ -18,7 +18,9 @@ def software(params: GnnSwitchParams) -> Software:
     return Software(
         about="a SwitchGNN switch",
         **of_side(switch_side(params), board=board_fields(cages=CAGES, hbm=params.in_memory)),
-        modules=("switchgnn.host.gnn_switch", "switchgnn.host.gnn_workers"),
+        modules=tuple(
+            f"switchgnn.host.{name}" for name in ("gnn_switch", "exchange", "gnn_workers")
+        ),
         exports={"gnn_switch": ("GnnSwitch", "Tables"), "job_switch": ("CommandRefused",)},
         reach="xdma" if params.in_memory else "register_window",
         bench="switchgnn_switch" if whole else "",

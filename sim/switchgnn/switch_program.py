@@ -74,6 +74,7 @@ class GnnSwitchProgram(HostProgram):
             depth=setup.open_turns * setup.depth,
             tables=tables,
             two=setup.open_turns == 2,
+            maximum=setup.maximum,
             load=load,
         )
 

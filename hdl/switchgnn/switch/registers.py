@@ -161,6 +161,19 @@ JOB_REGISTERS = (
     ),
 )
 
+MAXIMUM_REGISTERS = (
+    Register(
+        "job_operation",
+        "Sets what the job's aggregators compute.",
+        ro("maxima", 1, "tells that a job may take the largest of its contributions"),
+        rw(
+            "job_maximum",
+            1,
+            "lets aggregators have the largest of their contributions, lane by lane; 0: their sum",
+        ),
+    ),
+)
+
 
 def list_registers(row_bits: int) -> tuple[Register, ...]:
     """Return the registers of a job's lists; a row's number has so many bits."""
@@ -273,13 +286,14 @@ def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
 
     It is the same for all sizes, so that one driver fits all. If tables are in memory, a row's
     number has more bits, and registers of the memory follow the others. If there are links to other
-    switches, their registers follow, too.
+    switches, or if jobs may take maxima, their registers follow, too.
     """
     memory = "_in_memory" if params.in_memory else ""
     links = "_with_links" if params.links else ""
+    maxima = "_with_maxima" if params.maxima else ""
     row_bits = MEMORY_ROW_BITS if params.in_memory else ROW_BITS
     return RegisterMap(
-        f"switchgnn_switch{memory}{links}",
+        f"switchgnn_switch{memory}{links}{maxima}",
         IDENTITY_REGISTERS
         + (table_sizes(row_bits),)
         + CONTROL_REGISTERS
@@ -289,7 +303,8 @@ def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
         + TABLE_REGISTERS
         + counter_registers(params)
         + (MEMORY_REGISTERS if params.in_memory else ())
-        + (LINK_REGISTERS if params.links else ()),
+        + (LINK_REGISTERS if params.links else ())
+        + (MAXIMUM_REGISTERS if params.maxima else ()),
         constants=constants(params),
     )
 
@@ -311,4 +326,5 @@ def constants(params: GnnSwitchParams) -> dict[str, int]:
         "descriptor_rows": params.descriptor_rows,
         **(memory if params.in_memory else {}),
         **(links if params.links else {}),
+        **({"maxima": 1} if params.maxima else {}),
     }

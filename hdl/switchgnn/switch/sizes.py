@@ -79,6 +79,7 @@ class GnnSwitchSizes(PacketSwitchParams):
     #: frames that can wait for their lists
     tasks: int = whole(16, 512, power_of_two=True, default=32)
     style: str = choice(*STYLES, default="ultra")  #: kind of memory of the aggregators
+    maxima: bool = False  #: whether a job may take the largest contributions in place of sums
     links: int = 0  #: number of ports, the last ones, that lead to other switches; 0: one level
     # With slr_stages, the lower lanes of all aggregators are in one die, the upper ones in another.
     #: registers each way to the upper lanes' die; 0: one die
@@ -100,11 +101,12 @@ class GnnSwitchSizes(PacketSwitchParams):
         """Return the end of the module's name: every size."""
         memory = f"_m{self.table_ports}a{self.table_address_bits}" if self.in_memory else ""
         links = f"_l{self.links}" if self.links else ""
+        maxima = "_max" if self.maxima else ""
         dies = f"_x{self.slr_stages}" if self.slr_stages else ""
         return (
             f"p{self.ports}_{self.banks}x{self.slots}x{self.lanes}_w{self.window}_j{self.jobs}"
             f"_r{self.rows}_d{self.descriptor_rows}_t{self.tasks}_i{self.ingress_depth}"
-            f"_e{self.egress_depth}_{self.style}{memory}{links}{dies}"
+            f"_e{self.egress_depth}_{self.style}{memory}{links}{maxima}{dies}"
         )
 
     @property

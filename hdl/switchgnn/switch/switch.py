@@ -142,6 +142,7 @@ class GnnSwitch(Component):
             tables.last_step.eq(settings.job_last_step),
             tables.lists.base.eq(low_bits(settings.job_list_base, self.params.row_bits)),
             tables.lists.count.eq(low_bits(settings.job_list_rows, self.params.row_bits)),
+            *(tables[name].eq(settings[f"job_{name}"]) for name in self.params.maximum),
             turns.started.eq(low_bits(settings.job_number, self.params.job_bits)),
             aggregation.error_job.eq(turns.started),
         ]

@@ -1,4 +1,4 @@
-"""Computes in the numbers of integer training: binary points, exact products, inverse roots."""
+"""Computes in the numbers of integer training: binary points, exact products, inverses."""
 
 import math
 
@@ -25,7 +25,7 @@ def by_rows(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
 VALUE_FRACTION = 16  #: bits of inputs, activations and logits, which have 32
 WEIGHT_FRACTION = 24  #: bits of weights, which have 32
 GRADIENT_FRACTION = 24  #: bits of gradients by vertex, which have 32
-ROOT_FRACTION = 28  #: bits of inverse square roots, at most 1
+ROOT_FRACTION = 28  #: bits of factors of vertices, at most 1: inverses of degrees, or their roots
 
 EXACT_IN_FLOAT = 1 << 53  #: integers below are exact in float64
 MAX_PART = 1 << 58  #: largest part of a sum that a worker has: those of 32 workers fit 64 bits
@@ -74,3 +74,8 @@ def inverse_roots(counts: Integers) -> Integers:
         (math.isqrt((1 << 2 * ROOT_FRACTION + 2) // count) + 1) >> 1 for count in kinds.tolist()
     ]
     return np.array(result, np.int64)[place]
+
+
+def inverses(counts: Integers) -> Integers:
+    """Return 1 / count, rounded to the nearest, for counts of at least 1."""
+    return ((1 << ROOT_FRACTION + 1) // counts + 1) >> 1

@@ -10,6 +10,7 @@ from sim.golden.arithmetic import Integers
 from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION, by_rows
 from sim.switchgnn.gcn.problem import Problem
 from sim.switchgnn.gcn.training import MOMENTUM_SHIFT, Schedule
+from sim.switchgnn.gcn.workload import Norm
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ class FloatTraining:
         self.problem, self.schedule = problem, schedule
         self.weights: list[Floats] = [np.ldexp(each, -WEIGHT_FRACTION) for each in weights]
         self.momentum = [np.zeros_like(each) for each in self.weights]
-        self.normalised = normalised(problem.adjacency)
+        self.normalised = normalised(problem.adjacency, schedule.norm)
         self.inputs: list[Floats] = []  #: for each layer: its input
         self.outputs: list[Floats] = []  #: for each layer: its output before ReLU
 
@@ -53,11 +54,13 @@ class FloatTraining:
             self.weights[number] = self.weights[number] - taken
 
 
-def normalised(adjacency: csr_array) -> csr_array:
-    """Return D^-1/2 (A + I) D'^-1/2, for edges into and out of each vertex."""
+def normalised(adjacency: csr_array, norm: Norm) -> csr_array:
+    """Return D^-1/2 (A + I) D'^-1/2, for edges into and out of each vertex, or D^-1 (A + I)."""
     looped = csr_array(adjacency + eye_array(adjacency.indptr.size - 1))
-    into, out_of = (np.asarray(looped.sum(axis)) ** -0.5 for axis in (1, 0))
-    return csr_array(diags_array(into) @ looped @ diags_array(out_of))
+    into, out_of = (np.asarray(looped.sum(axis)) for axis in (1, 0))
+    if norm is Norm.MEAN:
+        return csr_array(diags_array(1 / into) @ looped)
+    return csr_array(diags_array(into**-0.5) @ looped @ diags_array(out_of**-0.5))
 
 
 def softmax(logits: Floats) -> Floats:

@@ -8,8 +8,7 @@ from scipy.sparse import csr_array, eye_array
 
 from sim.golden.arithmetic import Integers
 from sim.switchgnn.gcn.aggregator import Aggregator
-from sim.switchgnn.gcn.fixed_point import inverse_roots
-from sim.switchgnn.gcn.scaling import Scale, magnitude
+from sim.switchgnn.gcn.scaling import Factors, Scale, magnitude
 from sim.switchgnn.golden.aggregation import aggregate
 
 
@@ -19,15 +18,15 @@ class Part:
 
     vertices: Integers  #: vertices that the worker owns
     inside: csr_array  #: edges between them, and one from each to itself
-    sources: Integers  #: 1 / sqrt(d_u) of each as a source
-    destinations: Integers  #: 1 / sqrt(d_v) of each as a destination
+    sources: Integers  #: factor of each as a source
+    destinations: Integers  #: factor of each as a destination
 
 
 class Propagation:
-    """Sums along edges, each divided by sqrt(d_u d_v): y = D^-1/2 (A + I) D'^-1/2 x.
+    """Sums along edges, with factors of both ends: y = F (A + I) F' x.
 
-    d counts the edges into a destination, or out of a source, and that from a vertex to itself. The
-    same in both directions of an undirected graph.
+    A factor follows from the edges into a destination, or out of a source, and that from a vertex
+    to itself, by :class:`Factors`.
     """
 
     def __init__(
@@ -36,6 +35,7 @@ class Propagation:
         shares: Sequence[Integers],
         aggregator: Aggregator | None,
         bits: int,
+        factors: Factors,
     ) -> None:
         """Take ``adjacency`` without loops, and the workers' vertices as ``shares``.
 
@@ -45,7 +45,7 @@ class Propagation:
         self.saturations = 0  #: features that did not fit
         self.largest: dict[int, int] = {}  #: magnitude of the features by aggregation
         self.vertices = adjacency.indptr.size - 1
-        self.parts = [part_of(adjacency, vertices) for vertices in shares]
+        self.parts = [part_of(adjacency, vertices, factors) for vertices in shares]
 
     def __call__(self, values: Sequence[Integers], name: int, fraction: int) -> list[Integers]:
         """Return Y of each worker's vertices, from the X that each one has.
@@ -72,9 +72,9 @@ class Propagation:
         return result
 
 
-def part_of(adjacency: csr_array, vertices: Integers) -> Part:
+def part_of(adjacency: csr_array, vertices: Integers, factors: Factors) -> Part:
     """Return the part of the worker that owns ``vertices``."""
     into = np.diff(adjacency.indptr)[vertices] + 1
     out_of = np.bincount(adjacency.indices, minlength=adjacency.indptr.size - 1)[vertices] + 1
     own = adjacency[vertices][:, vertices] + eye_array(vertices.size).astype(np.int8)
-    return Part(vertices, csr_array(own), inverse_roots(out_of), inverse_roots(into))
+    return Part(vertices, csr_array(own), factors.source(out_of), factors.destination(into))

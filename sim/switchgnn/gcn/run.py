@@ -35,7 +35,10 @@ class GcnRun:
             count=requested.layers,
         )
         self.schedule = Schedule(
-            eta=requested.eta, l2_shift=requested.l2_shift, bits=requested.bits
+            eta=requested.eta,
+            l2_shift=requested.l2_shift,
+            bits=requested.bits,
+            norm=requested.norm,
         )
         self.weights = self.network.first_weights(requested.seed)
         self.partition = partition_of(requested, self.problem)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hdl.common.core_clock import CORE_MHZ
 from sim.switchgnn.gcn.comparison import Comparison, Row
 from sim.switchgnn.gcn.run import GcnRun
-from sim.switchgnn.gcn.workload import Adder, GcnWorkload
+from sim.switchgnn.gcn.workload import Adder, GcnWorkload, Norm
 
 #: How the trainings of a comparison are called in a line.
 NAMES = {
@@ -35,8 +35,9 @@ def title(run: GcnRun) -> str:
         [run.network.inputs, *(each.outputs for each in run.network.layers)],
     )
     return (
-        f"{run.problem.name}, {' x '.join(map(str, widths))}, {requested.bits} bits, eta ="
-        f" {requested.eta:.3g}; {requested.workers} worker{'s' * (requested.workers > 1)}"
+        f"{run.problem.name}, {' x '.join(map(str, widths))}, {requested.bits} bits,"
+        f"{' means,' * (requested.norm is Norm.MEAN)} eta = {requested.eta:.3g};"
+        f" {requested.workers} worker{'s' * (requested.workers > 1)}"
         f"{racks(requested)}"
         f"{ADDERS[requested.adder] if requested.workers > 1 else ''}"
     )

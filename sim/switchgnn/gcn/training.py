@@ -23,7 +23,9 @@ from sim.switchgnn.gcn.fixed_point import (
 from sim.switchgnn.gcn.network import Network
 from sim.switchgnn.gcn.problem import Problem
 from sim.switchgnn.gcn.propagation import Propagation
+from sim.switchgnn.gcn.scaling import factors_of
 from sim.switchgnn.gcn.softmax import softmax
+from sim.switchgnn.gcn.workload import Norm
 
 MOMENTUM_BITS = 45  #: width of a momentum; with the bits of a step's mantissa it fits 64
 MOMENTUM_SHIFT = 3  #: a step keeps all but 2^-3 of the one before, its momentum
@@ -39,6 +41,7 @@ class Schedule:
     eta: float  #: learning rate
     l2_shift: int  #: weights lose 2^-N of themselves in each epoch; 0: nothing
     bits: int  #: width of a feature that is sent
+    norm: Norm = Norm.SYMMETRIC  #: what a layer makes of a vertex and its neighbours
 
 
 class Training:
@@ -67,11 +70,14 @@ class Training:
         self.step = Step.of(schedule.eta / max(1, problem.train.sum()))
         owner = np.zeros(problem.vertices, np.int64) if owner is None else owner
         self.shares = [np.flatnonzero(owner == worker) for worker in range(int(owner.max()) + 1)]
-        adjacency, bits = problem.adjacency, schedule.bits
-        self.forward = Propagation(adjacency, self.shares, forward, bits)
+        adjacency, bits, norm = problem.adjacency, schedule.bits, schedule.norm
+        self.forward = Propagation(adjacency, self.shares, forward, bits, factors_of(norm))
         self.backward = self.forward
         if problem.directed:
-            self.backward = Propagation(adjacency.T.tocsr(), self.shares, backward, bits)
+            adjacency = adjacency.T.tocsr()
+        if problem.directed or norm is Norm.MEAN:
+            factors = factors_of(norm, backward=True)
+            self.backward = Propagation(adjacency, self.shares, backward, bits, factors)
         inputs = to_fixed(problem.features, VALUE_FRACTION)
         self.inputs: Shares = [inputs[share] for share in self.shares]
         self.before_weights: list[Shares] = []  #: for each layer: what its weights multiply

@@ -26,6 +26,13 @@ class Adder(StrEnum):
     EXACT = "exact"  # scipy: nothing is sent
 
 
+class Norm(StrEnum):
+    """Names what a layer makes of a vertex and its neighbours, as on the command line."""
+
+    SYMMETRIC = "symmetric"  # their sum, each divided by the roots of both degrees
+    MEAN = "mean"  # their mean
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingWorkload(Workload):
     """Asks for a training on all vertices at once in each epoch, between workers at links."""
@@ -48,6 +55,11 @@ class TrainingWorkload(Workload):
     layers: int = setting(2, "Make a network of this many layers.", least=1, most=4)
     hidden: int = setting(
         32, "Give a vertex this many features between layers.", least=1, most=1024
+    )
+    norm: Norm = setting(
+        Norm.SYMMETRIC,
+        "Give a vertex the sum of itself and its neighbours, each divided by the square roots of"
+        " both degrees (symmetric), or their mean (mean).",
     )
     bits: int = setting(16, "Send features of this many bits: 8, 12 or 16.")
     eta: float = setting(0.4, "Learn at this rate.")

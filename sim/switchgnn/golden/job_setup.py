@@ -63,6 +63,7 @@ class JobSetup:
     program: Sequence[Step] = (Step(0, 1),)  # repeated for ever
     rows: Sequence[Row] = ()
     links: Mapping[int, int] = field(default_factory=dict)  # ports of other switches, by our ports
+    maximum: bool = False  # aggregators have the largest contributions in place of their sum
     above: int = 0  # bitmap of the links by which ADVANCEs come; 0: this switch ends turns
 
     @property

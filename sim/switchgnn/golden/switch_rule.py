@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
 from sim.switchgnn.golden.job_state import (
@@ -136,7 +138,8 @@ def added(setup: JobSetup, job: Job, frame: Frame) -> tuple[Job, tuple[TableErro
         else:
             cause = wrong(entries[place], frame.turn)
         if cause is None:
-            entries[place] = entry_rule(entries[place], frame.turn, frame.payload)
+            entry = entries[place]
+            entries[place] = entry_rule(entry, frame.turn, frame.payload, setup.maximum)
         else:
             errors.append(TableError(cause, frame.turn, row, max(aggregator, 0)))
     return replace(job, entries=tuple(entries)), tuple(errors)
@@ -149,18 +152,26 @@ def wrong(entry: Entry, turn: int) -> Cause | None:
     return Cause.COMPLETE if entry.complete and entry.tag == turn else None
 
 
-def entry_rule(entry: Entry, turn: int, payload: Any) -> Entry:
-    """Add a contribution to an aggregator, which the first one of a turn takes."""
+def entry_rule(entry: Entry, turn: int, payload: Any, maximum: bool = False) -> Entry:
+    """Add a contribution to an aggregator, which the first one of a turn takes.
+
+    With ``maximum``, each lane has the largest contribution in place of the sum.
+    """
     first = entry.tag != turn
     remaining = (entry.expected if first else entry.remaining) - 1
     return replace(
         entry,
         tag=turn,
-        sum=payload if first else entry.sum + payload,
+        sum=payload if first else combined(entry.sum, payload, maximum),
         remaining=remaining,
         complete=remaining == 0,
         queued=entry.queued or remaining == 0,
     )
+
+
+def combined(stored: Any, payload: Any, maximum: bool) -> Any:
+    """Return the sum of what is stored and a contribution, or the larger in each lane."""
+    return np.maximum(stored, payload) if maximum else stored + payload
 
 
 def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:

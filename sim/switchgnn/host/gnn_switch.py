@@ -76,10 +76,12 @@ class GnnSwitch(StartedJobs):
         depth: int,
         tables: Tables,
         two: bool = False,
+        maximum: bool = False,
         load: bool = True,
     ) -> None:
         """Write a job's tables and start it with aggregators ``base`` to ``base + depth - 1`` of
-        each bank, for all open turns together; with ``two``, two turns are open.
+        each bank, for all open turns together; with ``two``, two turns are open. With ``maximum``,
+        aggregators have the largest of their contributions, lane by lane, in place of the sum.
 
         Without ``load``, lists and descriptors are those that an earlier job has left there.
         ``epoch`` numbers the job's runs. :class:`CommandRefused` says why it cannot be; ValueError,
@@ -94,6 +96,8 @@ class GnnSwitch(StartedJobs):
                 f"a bank has {fixed['depth']} aggregators, and two turns share an even number:"
                 f" {depth} from {base}"
             )
+        if maximum and not fixed.get("maxima"):
+            raise ValueError("maximum needs a switch that is built with maxima")
         lists = self._list_rows(tables, depth // (1 + two))
         rows, steps = self._block_rows(tables, depth // (1 + two), ports)
         self._wait("the last command", "busy")  # until then the job's registers hold still
@@ -106,6 +110,8 @@ class GnnSwitch(StartedJobs):
         self.registers.write(job_base=base)
         self.registers.write(job_depth=depth)
         self.registers.write(job_two=int(two), job_last_step=len(tables.program) - 1)
+        if fixed.get("maxima"):
+            self.registers.write(job_maximum=int(maximum))
         self.registers.write(job_list_base=tables.list_base)
         self.registers.write(job_list_rows=len(tables.lists))
         self._command("start_job")

@@ -74,8 +74,14 @@ class AggregatorParams(GnnSwitchSizes):
 
     @property
     def region(self) -> data.StructLayout:
-        """Describe the region of a turn's aggregators in every bank."""
-        return data.StructLayout({"base": self.slot_bits, "count": self.count_bits})
+        """Describe the region of a turn's aggregators in every bank, and what they compute."""
+        fields = {"base": self.slot_bits, "count": self.count_bits}
+        return data.StructLayout(fields | self.maximum)
+
+    @property
+    def maximum(self) -> dict[str, int]:
+        """Return the field that says whether the largest contributions are stored, if any may."""
+        return {"maximum": 1} if self.maxima else {}
 
     @property
     def descriptor(self) -> data.StructLayout:
@@ -111,7 +117,8 @@ class AggregatorParams(GnnSwitchSizes):
     @property
     def sum_command(self) -> data.StructLayout:
         """Describe the inputs of a :class:`SumMemory` without the payload, each in its cycle."""
-        return data.StructLayout({"address": self.slot_bits, "keep": 1, "write": 1})
+        fields = {"address": self.slot_bits, "keep": 1, "write": 1}
+        return data.StructLayout(fields | self.maximum)
 
     @property
     def row(self) -> data.ArrayLayout:

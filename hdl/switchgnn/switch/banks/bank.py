@@ -103,6 +103,10 @@ class Bank(Component):
             sums.payload.eq(self.payload),
             sums.keep.eq(rule.same),
             sums.write.eq(rule.added),
+            *(
+                getattr(sums, name).eq(delay(m, command.region[name], self.ruling, name))
+                for name in params.maximum
+            ),
             states.after.eq(rule.after),
             states.write.eq(rule.write),
             self.result_valid.eq(

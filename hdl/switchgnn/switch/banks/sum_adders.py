@@ -1,6 +1,6 @@
 """Adds in a bank, with adders that include the multiplexer of their operand."""
 
-from amaranth.hdl import Array, Const, Module
+from amaranth.hdl import Array, Const, Module, Mux
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
@@ -21,6 +21,8 @@ class SumsFrom(enum.Enum, shape=2):
 class SumAdders(Component):
     """Adds ``payload`` to the sums of ``source``, lane by lane, modulo 2^32, or passes it on.
 
+    With ``maximum``, if ``params.maxima`` gives one, the result is the larger of both.
+
     The multiplexer costs no LUT and no level: the LUT of an adder's bit has six inputs, which are a
     bit of the payload, one of each source, and ``source``. The adders are a component of their own,
     because a technology mapper that sees the logic of ``source`` uses two LUTs. Latency: none.
@@ -37,6 +39,7 @@ class SumAdders(Component):
             stored=In(params.bank_sums),
             payload=In(params.bank_sums),
             after=Out(params.bank_sums),
+            **{name: In(bits) for name, bits in params.maximum.items()},
         )
 
     def build(self, m: Module) -> None:
@@ -44,4 +47,9 @@ class SumAdders(Component):
             zero = Const(0, value.shape())
             sources = Array((zero, self.newest[k], self.older[k], self.stored[k]))
             stored = sources[self.source.as_value()]
-            m.d.comb += self.after[k].eq(low_bits(value + stored, len(value)))
+            result = low_bits(value + stored, len(value))
+            if self.params.maxima:
+                first = self.source == SumsFrom.NOWHERE
+                larger = Mux(first | (value > stored), value, stored)
+                result = Mux(self.maximum, larger, result)
+            m.d.comb += self.after[k].eq(result)

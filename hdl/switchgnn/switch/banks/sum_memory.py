@@ -15,10 +15,11 @@ class SumMemory(Component):
 
     The decision about an aggregator comes :attr:`lead` cycles after its ``address``, and the
     payload comes :attr:`lag` cycles after the decision. With ``write`` the payload replaces the
-    aggregator's sums or, if ``keep`` is high, is added to them, modulo 2^32. Without ``write``
-    nothing changes. ``stored`` has the aggregator's previous sums in the cycle of the payload,
-    directly from the memory; they are undefined if ``recent`` was high with the decision, because
-    one of the last two cycles wrote them.
+    aggregator's sums or, if ``keep`` is high, is added to them, modulo 2^32; with ``maximum``, if
+    there is one, the larger of both stays. Without ``write`` nothing changes. ``stored`` has the
+    aggregator's previous sums in the cycle of the payload, directly from the memory; they are
+    undefined if ``recent`` was high with the decision, because one of the last two cycles wrote
+    them.
 
     Throughput: an addition a cycle, even to the same aggregator in a row: a sum that is not in the
     memory yet is forwarded from one of two registers. The select of the multiplexer is a register,
@@ -67,4 +68,8 @@ class SumMemory(Component):
             adders.older.eq(older),
             adders.stored.eq(memory.read_data),
             adders.payload.eq(self.payload),
+            *(
+                getattr(adders, name).eq(delay(m, getattr(self, name), self.lag, name))
+                for name in self.params.maximum
+            ),
         ]

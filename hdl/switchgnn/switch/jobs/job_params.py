@@ -45,6 +45,7 @@ class JobParams(AggregatorParams):
                 "two": 1,  # two turns are open, each with half of the job's aggregators
                 "lists": self.lists,
                 "last_step": ceil_log2(PROGRAM_STEPS),  # number of the turn program's last step
+                **self.maximum,
             }
         )
 

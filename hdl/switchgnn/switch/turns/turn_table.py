@@ -108,6 +108,7 @@ class TurnTable(Component):
             m.d.sync += [
                 region[turn].base.eq(low_bits(entry.base + skipped, params.slot_bits)),
                 region[turn].count.eq(count),
+                *(region[turn][name].eq(tables[name]) for name in params.maximum),
             ]
         m.d.comb += [
             turns.begin.eq(delay(m, begin, self.latency, f"begin_{k}", reset_less=False)),

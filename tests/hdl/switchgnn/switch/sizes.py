@@ -28,7 +28,7 @@ def bank_sizes(*, ports=3, slots=8, lanes=2, style="distributed"):
 TINY = bank_sizes()
 
 #: The switch as a whole, small: with its tables on chip, and, as on the card, in memory behind
-#: eight ports and with the upper lanes of its sums in another die.
+#: eight ports and with the upper lanes of its sums in another die, where jobs may take maxima.
 ON_CHIP = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 5})
 IN_MEMORY = replace(
     ON_CHIP,
@@ -39,5 +39,6 @@ IN_MEMORY = replace(
     table_address_bits=12,
     tasks=256,
     slr_stages=2,
+    maxima=True,
 )
 FIVE_PORTS = [ON_CHIP, IN_MEMORY]

@@ -95,6 +95,7 @@ def add_host(table):
         two=reported["job_two"],
         lists=side_by_side(size.row_bits, reported["job_list_base"], reported["job_list_rows"]),
         last_step=reported["job_last_step"],
+        **{name: reported[f"job_{name}"] for name in size.maximum},
     )
     if not size.in_memory:
         names = ("write_list", "write_descriptors", "at", "list_row", "descriptor_row")

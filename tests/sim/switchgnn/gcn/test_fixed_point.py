@@ -14,6 +14,7 @@ from sim.switchgnn.gcn.fixed_point import (
     VALUE_FRACTION,
     by_rows,
     inverse_roots,
+    inverses,
     product,
     rounded,
     to_fixed,
@@ -43,12 +44,14 @@ def test_a_sum_beyond_58_bits_is_refused():
         product(large, large)
 
 
-def test_inverse_roots_are_the_nearest():
+def test_inverses_and_roots_are_the_nearest():
     counts = np.array([1, 2, 3, 4, 5, 1797, 65_535, 65_536, 10**9])
     for count, root in zip(counts.tolist(), inverse_roots(counts).tolist(), strict=True):
         # root - 1/2 <= 2^F / sqrt(count) <= root + 1/2, squared
         exact = Fraction(1 << 2 * ROOT_FRACTION, count)
         assert (root - Fraction(1, 2)) ** 2 <= exact <= (root + Fraction(1, 2)) ** 2
+    for count, inverse in zip(counts.tolist(), inverses(counts).tolist(), strict=True):
+        assert abs(Fraction(1 << ROOT_FRACTION, count) - inverse) <= Fraction(1, 2)
 
 
 def test_numbers_are_rounded_once_and_saturate():

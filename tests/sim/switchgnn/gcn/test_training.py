@@ -13,6 +13,7 @@ from sim.switchgnn.gcn.fixed_point import VALUE_FRACTION, WEIGHT_FRACTION
 from sim.switchgnn.gcn.float_training import FloatTraining
 from sim.switchgnn.gcn.golden_aggregator import GoldenAggregator, Planner, SwitchSetup
 from sim.switchgnn.gcn.training import Training
+from sim.switchgnn.gcn.workload import Norm
 from sim.switchgnn.golden.aggregation import aggregate, edges_inside
 from sim.switchgnn.links import Faults
 from sim.switchgnn.planning.preparation import PLANS
@@ -91,10 +92,10 @@ def test_every_sum_of_every_layer_is_exact_on_bad_links(seed, plan, is_directed)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-@pytest.mark.parametrize("bits", [8, 16])
-def test_weights_are_the_same_for_any_number_of_workers(count, bits):
+@pytest.mark.parametrize(("bits", "norm"), [(8, "symmetric"), (16, "symmetric"), (16, "mean")])
+def test_weights_are_the_same_for_any_number_of_workers(count, bits, norm):
     """The graph is directed, and the first layer has A (X W) or (A X) W."""
-    schedule = replace(SCHEDULE, bits=bits)
+    schedule = replace(SCHEDULE, bits=bits, norm=Norm(norm))
     alone, _ = trained(problem(is_directed=True), 5, count, 1, schedule=schedule)
     for workers in (2, 4, 9):
         training, _ = trained(problem(is_directed=True), 5, count, workers, schedule=schedule)
@@ -107,11 +108,12 @@ def test_weights_are_the_same_for_any_number_of_workers(count, bits):
 @pytest.mark.parametrize("is_directed", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("hidden", [5, 9])  # 9: the first layer is (A X) W
-def test_weights_follow_those_of_float64(is_directed, count, hidden):
+@pytest.mark.parametrize("norm", Norm)
+def test_weights_follow_those_of_float64(is_directed, count, hidden, norm):
     small, net = problem(is_directed), network(count, hidden)
-    weights = net.first_weights(4)
-    training = Training(small, net, SCHEDULE, weights)
-    floats = FloatTraining(small, SCHEDULE, weights)
+    weights, schedule = net.first_weights(4), replace(SCHEDULE, norm=norm)
+    training = Training(small, net, schedule, weights)
+    floats = FloatTraining(small, schedule, weights)
     for _ in range(10):
         logits, real = training.look() * 2.0**-VALUE_FRACTION, floats.look()
         np.testing.assert_allclose(logits, real, atol=2e-3)
@@ -124,10 +126,12 @@ def test_weights_follow_those_of_float64(is_directed, count, hidden):
     assert result[0].loss == pytest.approx(result[1].loss, abs=1e-3)
 
 
-def test_float64s_gradients_are_those_of_its_loss():
+@pytest.mark.parametrize("norm", Norm)
+def test_float64s_gradients_are_those_of_its_loss(norm):
     """They are compared by differences, without momentum, in one step from the first weights."""
     small, net = problem(is_directed=True), network(2)
-    floats = FloatTraining(small, replace(SCHEDULE, l2_shift=0), net.first_weights(4))
+    schedule = replace(SCHEDULE, l2_shift=0, norm=norm)
+    floats = FloatTraining(small, schedule, net.first_weights(4))
     floats.look()
     floats.learn()
     floats.weights = [each * 2.0**-WEIGHT_FRACTION for each in net.first_weights(4)]

@@ -16,11 +16,26 @@ EARLY = 0.01  # the chance that timers run out with every frame
 
 
 class Cut:
-    """A random graph cut between workers, its tables, and features for some turns."""
+    """A random graph cut between workers, its tables, and features for some turns.
+
+    With ``maximum``, a destination gets its sources' largest features in place of their sum.
+    """
 
     def __init__(
-        self, rng, *, ports, banks, depth, open_turns, blocks, window, steps=2, lanes=LANES
+        self,
+        rng,
+        *,
+        ports,
+        banks,
+        depth,
+        open_turns,
+        blocks,
+        window,
+        steps=2,
+        lanes=LANES,
+        maximum=False,
     ):
+        self.maximum, self.combined = maximum, np.max if maximum else np.sum
         self.rng, self.ports, self.banks, self.depth = rng, ports, banks, depth
         self.window, self.open_turns = window, open_turns
         size = int(rng.integers(2, banks * depth + 1))
@@ -113,6 +128,7 @@ class Cut:
             blocks=blocks,
             program=self.program,
             rows=self.rows,
+            maximum=self.maximum,
         )
 
     def worker(self, port, job, epoch):
@@ -124,7 +140,7 @@ class Cut:
             if sent.kind is Kind.FEATURE:
                 return self.features[turn, sent.source]
             v = self.destination(turn, sent.list)
-            return self.features[turn, self.partial_of(port, v)].sum(axis=0)
+            return self.combined(self.features[turn, self.partial_of(port, v)], axis=0)
 
         setup = WorkerSetup(
             turns=self.turns,
@@ -141,15 +157,16 @@ class Cut:
         return next(int(v) for v in vertices if self.place[int(v)] == aggregator)
 
     def check(self, workers):
-        """Check all sums by scalar products in int64, and all copies, where they belong."""
-        right = self.edges.astype(np.int64) @ self.features.astype(np.int64)
+        """Check all sums, or maxima, in int64, and all copies, where they belong."""
+        features = self.features.astype(np.int64)
         for turn in range(self.turns):
             for v in self.destinations[self.setup().block(turn)]:
                 for port, worker in workers.items():
                     at = turn, self.place[int(v)]
                     assert (at in worker.sums) == (port == self.owner[v] and self.edges[v].any())
                     if at in worker.sums:
-                        assert worker.sums[at].tolist() == right[turn, v].tolist()
+                        right = self.combined(features[turn, self.edges[v]], axis=0)
+                        assert worker.sums[at].tolist() == right.tolist()
             for u, to in self.copied.items():
                 for port in to - {self.owner[u]}:
                     copy = workers[port].copies[turn, u]

@@ -15,7 +15,10 @@ from tests.sim.switchgnn.golden.cut_graphs import EARLY, LANES, Cut, bad_links
 @pytest.mark.parametrize("open_turns", [1, 2])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_two_jobs_on_bad_links(rng, open_turns, blocks):
-    """Tables are random; each job has its own ports, region and window; ECN does no harm."""
+    """Tables are random; each job has its own ports, region and window; ECN does no harm.
+
+    The second job has maxima in place of sums.
+    """
     links = bad_links(rng)
     switch = SwitchModel(ports=6, banks=2, depth=16, jobs=3)
     switch.congested_in, switch.congested_out = 0b000110, 0b001100
@@ -23,7 +26,7 @@ def test_two_jobs_on_bad_links(rng, open_turns, blocks):
     sizes = {"banks": 2, "open_turns": open_turns, "blocks": blocks}
     cuts = {
         1: Cut(rng, ports=[0, 2, 3], depth=4, window=2, **sizes),
-        2: Cut(rng, ports=[1, 5], depth=3, window=5, **sizes),
+        2: Cut(rng, ports=[1, 5], depth=3, window=5, maximum=True, **sizes),
     }
     workers, base = {}, 0
     for number, cut in cuts.items():

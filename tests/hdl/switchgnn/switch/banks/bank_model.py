@@ -26,14 +26,16 @@ class Command:
     port: int = 0
     expected: int = 0
     to: int = 0  #: port of the descriptor
+    maximum: bool | None = None  #: None in a bank without maxima
     payload: tuple[int, ...] = ()
 
     def fields(self):
         """Return the command as the hardware's bundle."""
+        maximum = {} if self.maximum is None else {"maximum": self.maximum}
         return {
             "operation": BankOperation[self.operation],
             "index": self.index,
-            "region": {"base": self.base, "count": self.count},
+            "region": {"base": self.base, "count": self.count} | maximum,
             "tag": self.tag,
             "port": self.port,
             "descriptor": {"expected": self.expected, "port": self.to},
@@ -106,7 +108,8 @@ class BankModel:
             cause = wrong(entry, tag)
             if cause is not None:
                 return Outcome(error=cause.name), entry, None
-            after = entry_rule(entry, tag, np.array(command.payload, dtype=np.int64))
+            payload = np.array(command.payload, np.int32)  # sums wrap as the hardware's
+            after = entry_rule(entry, tag, payload, bool(command.maximum))
             after = replace(after, remaining=after.remaining % (1 << 16))
             return Outcome(added=True), after, self.push(entry, after)
         if command.operation == FETCH and entry.complete and entry.tag == tag:

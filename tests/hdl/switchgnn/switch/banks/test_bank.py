@@ -1,5 +1,6 @@
 import random
 from collections import Counter, deque
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -27,6 +28,7 @@ SIZES = [
     TINY,
     bank_sizes(ports=4, slots=16, lanes=8, style="block"),
     bank_sizes(ports=5, slots=64, lanes=8, style="ultra"),
+    replace(TINY, maxima=True),
 ]
 NO_COMMAND = Command()
 
@@ -156,6 +158,7 @@ class Traffic:
             expected=random.choice((0, 1, 1, 2, 2, 3, 5)),
             to=to,
             payload=some_sums(params),
+            maximum=random.random() < 0.7 if params.maxima else None,
         )
 
 

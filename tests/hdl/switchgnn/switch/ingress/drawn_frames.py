@@ -31,6 +31,7 @@ def cuts_of(bench, rng, open_turns, blocks):
             blocks=blocks,
             window=params.window,
             lanes=params.lanes,
+            maximum=params.maxima and bool(rng.integers(2)),
         )
         yield number, cut, base
         base += open_turns * depth
