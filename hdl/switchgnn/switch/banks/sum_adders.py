@@ -23,9 +23,10 @@ class SumAdders(Component):
 
     With ``maximum``, if ``params.maxima`` gives one, the result is the larger of both.
 
-    The multiplexer costs no LUT and no level: the LUT of an adder's bit has six inputs, which are a
-    bit of the payload, one of each source, and ``source``. The adders are a component of their own,
-    because a technology mapper that sees the logic of ``source`` uses two LUTs. Latency: none.
+    Without ``maximum`` the multiplexer costs no LUT and no level: the LUT of an adder's bit has six
+    inputs, which are a bit of the payload, one of each source, and ``source``. The adders are a
+    component of their own, because a technology mapper that sees the logic of ``source`` uses two
+    LUTs. Latency: none.
     """
 
     latency = 0
