@@ -25,20 +25,17 @@ class PortEntry(Component):
         self.latency = PacketPort(params.port).latency
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                "address": In(48),
-                "number": In(params.port_bits),
-                "o": Out(stream.Signature(params.crossbar.beat)),
-                "next": Out(params.crossbar.announcement),
-                "judged": Out(1),
-                "quality": Out(Quality),
-                "lost": Out(1),
-            },
+            axis=In(AXIS),
+            address=In(48),
+            number=In(params.port_bits),
+            o=Out(stream.Signature(params.crossbar.beat)),
+            next=Out(params.crossbar.announcement),
+            judged=Out(1),
+            quality=Out(Quality),
+            lost=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.port = port = PacketPort(self.params.port)
         connect(m, flipped(self.axis), port.axis)
         word, beat = port.packets.payload, self.params.beat(self.o.payload.beat)
@@ -62,4 +59,3 @@ class PortEntry(Component):
         ]
         with m.If(begins & (~self.o.valid | self.o.ready)):
             m.d.sync += bank.eq(follows)
-        return m

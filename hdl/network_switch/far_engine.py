@@ -45,15 +45,12 @@ class FarEngine(Component):
         ports = params.own.ports
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(ports),
-                "m_axis": Out(AXIS).array(ports),
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-            },
+            s_axis=In(AXIS).array(ports),
+            m_axis=Out(AXIS).array(ports),
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.domains.far = ClockDomain(local=True)
         m.submodules.reset = reset = WirePipeline(WirePipelineParams(shape=1, stages=params.stages))
@@ -73,7 +70,6 @@ class FarEngine(Component):
             m.submodules[f"of_{k}"] = of = DomainRenamer("far")(StreamPipeline(params.path))
             carry(m, flipped(self.s_axis[k]), to, engine.s_axis[k])
             carry(m, engine.m_axis[k], of, flipped(self.m_axis[k]))
-        return m
 
 
 def carry(m: Module, source: Any, path: StreamPipeline, sink: Any) -> None:

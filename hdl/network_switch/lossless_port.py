@@ -63,18 +63,15 @@ class LosslessPort(Component):
     def __init__(self, params: LosslessPortParams) -> None:
         super().__init__(
             params,
-            {
-                "i": In(AXIS),
-                "come": Out(AXIS),
-                "go": In(AXIS),
-                "o": Out(stream.Signature(BEAT)),
-                "pause": Out(1),
-                "dropped": Out(1),
-            },
+            i=In(AXIS),
+            come=Out(AXIS),
+            go=In(AXIS),
+            o=Out(stream.Signature(BEAT)),
+            pause=Out(1),
+            dropped=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.entry = entry = PacketEntry(self.params.entry)
         m.submodules.exit = out = PacketExit.sized()
         connect(m, flipped(self.i), entry.i)
@@ -86,4 +83,3 @@ class LosslessPort(Component):
             m.d.sync += self.pause.eq(1)
         with m.Elif(entry.used <= self.params.resume_at):
             m.d.sync += self.pause.eq(0)
-        return m

@@ -62,17 +62,14 @@ class NetworkSwitch(Component):
         priorities = {"pause": Out(PRIORITY_COUNT), "paused": In(PRIORITY_COUNT)}
         super().__init__(
             params,
-            {
-                "s_axis": In(AXIS).array(params.ports),
-                "m_axis": Out(AXIS).array(params.ports),
-                **{name: member.array(params.ports) for name, member in priorities.items()},
-                "down": In(params.ports),
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-            },
+            s_axis=In(AXIS).array(params.ports),
+            m_axis=Out(AXIS).array(params.ports),
+            **{name: member.array(params.ports) for name, member in priorities.items()},
+            down=In(params.ports),
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.registers = registers = RegisterBlock(own_registers(params))
         m.submodules.forwarding = hub = ForwardingSwitch(params.hub)
@@ -96,7 +93,6 @@ class NetworkSwitch(Component):
             m.d.comb += hub.paused[k].eq(self.paused[k])
             if held:
                 m.d.comb += hub.hold[k].eq(Cat(*held))
-        return m
 
     def decode(self, m: Module, buses: Sequence[Any]) -> None:
         """Lead accesses of the host to the registers of each page."""

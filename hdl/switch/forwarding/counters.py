@@ -52,8 +52,7 @@ class PacketMeter(Component):
         ports = {"moves": In(1), "last": In(1), "keep": In(BEAT_BYTES), "dest": In(MAC_BITS)}
         super().__init__(params, ports | {"measures": Out(layout)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         beats = Signal(8)  # of the packet before this one
         first, ends = Signal(init=1), Signal()
         kind, now = Signal(len(KINDS)), Signal(len(KINDS))
@@ -78,7 +77,6 @@ class PacketMeter(Component):
                 for k, least in enumerate(RANGES)
             ),
         ]
-        return m
 
 
 def without_errors(measures, dropped) -> dict:

@@ -32,20 +32,18 @@ class ForwardingEgress(Component):
         self.latency = self.queue(params).latency + PortScheduler.wait + PortScheduler.latency
         super().__init__(
             params,
-            {
-                "beats": In(BEAT).array(params.ports),
-                "comes": In(params.ports),
-                "class_": In(params.class_bits).array(params.ports),
-                "open": Out(params.classes),
-                "paused": In(params.sources),
-                "level": In(scheduler.level[0].shape()).array(params.sources),
-                "weight": In(scheduler.weight[0].shape()).array(params.sources),
-                "engines": In(AXIS).array(params.engines),
-                "coming": In(params.engines),
-                "down": In(1),
-                "discarded": Out(1),
-                "o": Out(stream.Signature(BEAT)),
-            },
+            beats=In(BEAT).array(params.ports),
+            comes=In(params.ports),
+            class_=In(params.class_bits).array(params.ports),
+            open=Out(params.classes),
+            paused=In(params.sources),
+            level=In(scheduler.level[0].shape()).array(params.sources),
+            weight=In(scheduler.weight[0].shape()).array(params.sources),
+            engines=In(AXIS).array(params.engines),
+            coming=In(params.engines),
+            down=In(1),
+            discarded=Out(1),
+            o=Out(stream.Signature(BEAT)),
         )
 
     @staticmethod
@@ -53,8 +51,7 @@ class ForwardingEgress(Component):
         """Return the queue of a class."""
         return Fifo(FifoParams(shape=BEAT, depth=params.output_beats, refuses=False))
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         m.submodules.scheduler = scheduler = PortScheduler.sized(sources=params.sources)
         beat = reduce(or_, (Mux(self.comes[k], Value.cast(b), 0) for k, b in enumerate(self.beats)))
@@ -80,4 +77,3 @@ class ForwardingEgress(Component):
         ]
         m.d.comb += scheduler.coming[params.classes :].eq(self.coming)
         connect(m, scheduler.o, flipped(self.o))
-        return m

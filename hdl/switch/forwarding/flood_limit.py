@@ -19,16 +19,13 @@ class FloodLimit(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(
             params,
-            {
-                "rate": In(RATE_BITS),
-                "burst": In(BURST_BITS),
-                "floods": In(1),
-                "open": Out(1),
-            },
+            rate=In(RATE_BITS),
+            burst=In(BURST_BITS),
+            floods=In(1),
+            open=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         part = Signal(RATE_BITS)
         earns = Signal()
         tokens = Signal(signed(BURST_BITS + 2))
@@ -42,4 +39,3 @@ class FloodLimit(Component):
             tokens.eq(Mux(above, self.burst, (tokens + change)[: len(tokens)])),
             self.open.eq(~tokens[-1] & tokens.any()),
         ]
-        return m

@@ -20,20 +20,17 @@ class FreeList(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "address": Out(params.address_bits),
-                "takes": In(1),
-                "ends": In(1),
-                "keep": In(1),
-                "frees": In(1),
-                "freed": In(params.address_bits),
-                "entered": Out(params.address_bits),
-                "ready": Out(1),
-            },
+            address=Out(params.address_bits),
+            takes=In(1),
+            ends=In(1),
+            keep=In(1),
+            frees=In(1),
+            freed=In(params.address_bits),
+            entered=Out(params.address_bits),
+            ready=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bits = self.params.address_bits
         memory = DualPortMemory.sized(
             shape=bits, depth=self.params.beats, style="block", output_registers=0
@@ -63,4 +60,3 @@ class FreeList(Component):
             m.d.sync += end.eq(end + 1)
         with m.If(end.all()):
             m.d.sync += self.ready.eq(1)
-        return m

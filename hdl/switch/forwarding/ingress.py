@@ -51,25 +51,22 @@ class ForwardingIngress(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "axis": In(AXIS),
-                "passes": In(1),
-                "own": In(params.ports),
-                "settings": In(settings_layout(params)),
-                "congested": In(params.classes),
-                "mac": Out(MAC_BITS),
-                "group": Out(GROUP_BITS),
-                "hit": In(1),
-                "port": In(PORT_BITS),
-                "stored": Out(params.stored),
-                "dropped": Out(len(CAUSES)),
-                "learns": Out(1),
-                "learned": Out(LEARNED),
-            },
+            axis=In(AXIS),
+            passes=In(1),
+            own=In(params.ports),
+            settings=In(settings_layout(params)),
+            congested=In(params.classes),
+            mac=Out(MAC_BITS),
+            group=Out(GROUP_BITS),
+            hit=In(1),
+            port=In(PORT_BITS),
+            stored=Out(params.stored),
+            dropped=Out(len(CAUSES)),
+            learns=Out(1),
+            learned=Out(LEARNED),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, stored = self.params, self.stored
         came, beat = self.receive(m)
         header, group, known, class_ = self.read(m, came[0], beat[0])
@@ -110,7 +107,6 @@ class ForwardingIngress(Component):
             self.learned.port.eq(index_of(self.own, PORT_BITS)),
             self.learns.eq(stored.ends & good & ~refused[0] & ~self.learned.mac[GROUP_ADDRESS]),
         ]
-        return m
 
     def receive(self, m: Module) -> tuple[list[Value], list[Value]]:
         """Register the beats twice; return each time what is known of a beat, and the beat.

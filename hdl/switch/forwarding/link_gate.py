@@ -25,8 +25,7 @@ class LinkGate(Component):
     def __init__(self, params: None = None) -> None:
         super().__init__(params, stream_ports(BEAT, BEAT) | {"down": In(1), "discarded": Out(1)})
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.out = out = StreamRegister.sized(shape=BEAT)
         connect(m, out.o, flipped(self.o))
         beat = self.i.payload
@@ -54,4 +53,3 @@ class LinkGate(Component):
         ]
         with m.If(drops):
             m.d.sync += leaves.eq(0)
-        return m

@@ -55,15 +55,12 @@ class TableRows(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "row": In(params.row_bits),
-                "entries": Out(data.ArrayLayout(ENTRY, WAYS)),
-                "write": In(params.write),
-            },
+            row=In(params.row_bits),
+            entries=Out(data.ArrayLayout(ENTRY, WAYS)),
+            write=In(params.write),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         for way in range(WAYS):
             memory = DualPortMemory.sized(
                 shape=ENTRY.size, depth=self.params.rows, style="block", output_registers=0
@@ -76,7 +73,6 @@ class TableRows(Component):
                 memory.write_address.eq(self.write.row),
                 memory.write_data.eq(self.write.entries[way]),
             ]
-        return m
 
 
 class LookUp(Component):
@@ -90,17 +86,14 @@ class LookUp(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "mac": In(MAC_BITS),
-                "group": In(GROUP_BITS),
-                "hit": Out(1),
-                "port": Out(PORT_BITS),
-                "write": In(params.write),
-            },
+            mac=In(MAC_BITS),
+            group=In(GROUP_BITS),
+            hit=Out(1),
+            port=Out(PORT_BITS),
+            write=In(params.write),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.rows = rows = TableRows(self.params)
         mac = delay(m, self.mac, 1, "mac")
         m.d.comb += [rows.row.eq(row_of(self.mac, self.params)), rows.write.eq(self.write)]
@@ -112,7 +105,6 @@ class LookUp(Component):
             hits.append(same & (group == self.group))
             ports.append(Mux(hits[way], port, 0))
         m.d.comb += [self.hit.eq(Cat(hits).any()), self.port.eq(reduce(or_, ports))]
-        return m
 
 
 class MacTable(Component):
@@ -138,29 +130,26 @@ class MacTable(Component):
         ports = params.ports
         super().__init__(
             params,
-            {
-                "mac": In(MAC_BITS).array(ports),
-                "group": In(GROUP_BITS).array(ports),
-                "hit": Out(1).array(ports),
-                "port": Out(PORT_BITS).array(ports),
-                "learn": In(stream.Signature(LEARNED)),
-                "age": In(1),
-                "down": In(ports),
-                "closed": Out(ports),
-                "clear": In(1),
-                "start": In(1),
-                "command": In(Operation),
-                "key": In(LEARNED),
-                "place": In(params.row_bits + (WAYS - 1).bit_length()),
-                "busy": Out(1),
-                "reply": Out(REPLY),
-                "ready": Out(1),
-                "events": Out(len(TABLE_EVENTS)),
-            },
+            mac=In(MAC_BITS).array(ports),
+            group=In(GROUP_BITS).array(ports),
+            hit=Out(1).array(ports),
+            port=Out(PORT_BITS).array(ports),
+            learn=In(stream.Signature(LEARNED)),
+            age=In(1),
+            down=In(ports),
+            closed=Out(ports),
+            clear=In(1),
+            start=In(1),
+            command=In(Operation),
+            key=In(LEARNED),
+            place=In(params.row_bits + (WAYS - 1).bit_length()),
+            busy=Out(1),
+            reply=Out(REPLY),
+            ready=Out(1),
+            events=Out(len(TABLE_EVENTS)),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         write = Signal(params.write)
         m.submodules.own = own = TableRows(params)
@@ -240,7 +229,6 @@ class MacTable(Component):
                 self.change(m, operation, key, place, entries, same, free, write, of_scan)
         with m.If(self.clear):
             m.d.sync += [clearing.eq(1), scan.eq(0)]
-        return m
 
     def change(self, m: Module, operation, key, place, entries, same, free, write, of_scan) -> None:
         """Write the row that was read, and answer: ``same`` and ``free`` are of its entries."""

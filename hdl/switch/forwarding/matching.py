@@ -30,16 +30,13 @@ class Matching(Component):
         ports = params.ports
         super().__init__(
             params,
-            {
-                "requesting": In(params.classes).array(ports * ports),
-                "idle": In(ports),
-                "turn": Out(params.turn).array(ports),
-                "contended": Out(ports),
-            },
+            requesting=In(params.classes).array(ports * ports),
+            idle=In(ports),
+            turn=Out(params.turn).array(ports),
+            contended=Out(ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, requesting = self.params.ports, self.requesting
         some = [[requesting[i * ports + o].any() for o in range(ports)] for i in range(ports)]
         sends, accepted = (
@@ -69,7 +66,6 @@ class Matching(Component):
                 self.turn[i].output.eq(accepted[i]),
                 self.turn[i].class_.eq(chosen),
             ]
-        return m
 
     def choose_class(self, requesting: Value, first: Value) -> Value:
         """Return one of the classes that are requested, ``first`` or the next."""

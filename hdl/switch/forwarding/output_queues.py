@@ -23,24 +23,21 @@ class OutputQueues(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "write": In(1),
-                "ends": In(1),
-                "keep": In(1),
-                "class_": In(params.class_bits),
-                "beat": In(params.queued),
-                "open": In(params.classes),
-                "requesting": Out(params.classes),
-                "reads": In(1),
-                "reads_class": In(params.class_bits),
-                "o": Out(params.queued),
-                "shown": Out(1),
-                "more": Out(1),
-            },
+            write=In(1),
+            ends=In(1),
+            keep=In(1),
+            class_=In(params.class_bits),
+            beat=In(params.queued),
+            open=In(params.classes),
+            requesting=Out(params.classes),
+            reads=In(1),
+            reads_class=In(params.class_bits),
+            o=Out(params.queued),
+            shown=Out(1),
+            more=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params = self.params
         memory = DualPortMemory.sized(
             shape=params.queued.size, depth=params.beats, style="block", output_registers=0
@@ -82,4 +79,3 @@ class OutputQueues(Component):
                 self.requesting[k].eq((comes | more | (packets[0] & ~leaves)) & self.open[k]),
                 several[k].eq(packets[2:].any() | (more & (packets[0] | ~leaves))),
             ]
-        return m

@@ -53,25 +53,22 @@ class PacketMemory(Component):
     def __init__(self, params: ForwardingParams) -> None:
         super().__init__(
             params,
-            {
-                "stored": In(params.stored),
-                "levels": In(levels_layout()),
-                "requesting": Out(params.classes).array(params.ports),
-                "open": In(params.classes).array(params.ports),
-                "contended": In(1),
-                "turn": In(params.turn),
-                "idle": Out(1),
-                "to": Out(params.ports),
-                "class_": Out(params.class_bits),
-                "beat": Out(BEAT),
-                "lost": Out(1),
-                "pause": Out(params.classes),
-                "congested": Out(params.classes),
-            },
+            stored=In(params.stored),
+            levels=In(levels_layout()),
+            requesting=Out(params.classes).array(params.ports),
+            open=In(params.classes).array(params.ports),
+            contended=In(1),
+            turn=In(params.turn),
+            idle=Out(1),
+            to=Out(params.ports),
+            class_=Out(params.class_bits),
+            beat=Out(BEAT),
+            lost=Out(1),
+            pause=Out(params.classes),
+            congested=Out(params.classes),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, stored = self.params, self.stored
         memory = DualPortMemory.sized(
             shape=BEAT.size, depth=params.beats, style=params.style, mixed=True
@@ -114,7 +111,6 @@ class PacketMemory(Component):
         m.d.comb += self.beat.eq(memory.read_data)
         self.free(m, free, shown, entry, class_)
         self.count(m, takes, stored.ends & ~free.keep, free, room)
-        return m
 
     def send(self, m: Module, queues: list[OutputQueues]) -> tuple[Value, Any, Value]:
         """Read the beats of the queue whose turn it is; return whether one is shown, and which."""

@@ -58,20 +58,17 @@ class PortScheduler(Component):
         beats = stream.Signature(BEAT)
         super().__init__(
             params,
-            {
-                "i": In(beats).array(params.sources),
-                "o": Out(beats),
-                "level": In(LEVEL_BITS).array(params.sources),
-                "weight": In(WEIGHT_BITS).array(params.sources),
-                "hold": In(params.sources),
-                "coming": In(params.sources),
-                "down": In(1),
-                "discarded": Out(1),
-            },
+            i=In(beats).array(params.sources),
+            o=Out(beats),
+            level=In(LEVEL_BITS).array(params.sources),
+            weight=In(WEIGHT_BITS).array(params.sources),
+            hold=In(params.sources),
+            coming=In(params.sources),
+            down=In(1),
+            discarded=Out(1),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.out = out = LinkGate()
         connect(m, out.o, flipped(self.o))
         m.d.comb += [out.down.eq(self.down), self.discarded.eq(out.discarded)]
@@ -112,7 +109,6 @@ class PortScheduler(Component):
         with m.Elif(~inside):
             m.d.sync += [first.eq(first & ~self.hold), second.eq(second & ~self.hold)]
         expect(m, self, what_waits_stays=lambda: self.what_waits_stays(m))
-        return m
 
     def credits(self, m: Module, chosen: Value, takes: Value) -> Signal:
         """Add the sources' credits in beats; return which of them were positive some cycles ago."""

@@ -43,17 +43,14 @@ class SettingsBank(Component):
         shares = params.ports * params.sources
         super().__init__(
             params,
-            {
-                "control": In(controls(params)),
-                "shown": Out(SHOWN),
-                "ports": Out(settings_layout(params)).array(params.ports),
-                "level": Out(LEVEL_BITS).array(shares),
-                "weight": Out(WEIGHT_BITS).array(shares),
-            },
+            control=In(controls(params)),
+            shown=Out(SHOWN),
+            ports=Out(settings_layout(params)).array(params.ports),
+            level=Out(LEVEL_BITS).array(shares),
+            weight=Out(WEIGHT_BITS).array(shares),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, control = self.params, self.control
         share = [
             (control.chosen_port == p) & (control.chosen_source == c)
@@ -91,7 +88,6 @@ class SettingsBank(Component):
             m.d.comb += [
                 port.eq(own) for port, own in zip(getattr(self, name), held[name], strict=True)
             ]
-        return m
 
     def hold(self, m: Module, name: str, bits: int, chosen, table: str, init) -> list[Signal]:
         """Add the registers of a setting, one for each of ``chosen``, and show the chosen one."""

@@ -74,24 +74,21 @@ class ForwardingSwitch(Component):
         )
         super().__init__(
             params,
-            {
-                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                "s_axis": In(AXIS).array(params.ports),
-                "m_axis": Out(AXIS).array(params.ports),
-                "to_engine": Out(AXIS).array(params.engines, params.ports),
-                "from_engine": In(AXIS).array(params.engines, params.ports),
-                **dict.fromkeys(
-                    ("hold", "coming") if params.engines else (),
-                    In(params.engines).array(params.ports),
-                ),
-                "pause": Out(PRIORITY_COUNT).array(params.ports),
-                "paused": In(PRIORITY_COUNT).array(params.ports),
-                "down": In(params.ports),
-            },
+            s_axil=In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+            s_axis=In(AXIS).array(params.ports),
+            m_axis=Out(AXIS).array(params.ports),
+            to_engine=Out(AXIS).array(params.engines, params.ports),
+            from_engine=In(AXIS).array(params.engines, params.ports),
+            **dict.fromkeys(
+                ("hold", "coming") if params.engines else (),
+                In(params.engines).array(params.ports),
+            ),
+            pause=Out(PRIORITY_COUNT).array(params.ports),
+            paused=In(PRIORITY_COUNT).array(params.ports),
+            down=In(params.ports),
         )
 
-    def elaborate(self, platform) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         params, ports = self.params, range(self.params.ports)
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.settings = settings = SettingsBank(params)
@@ -138,7 +135,6 @@ class ForwardingSwitch(Component):
         self.run_table(m, table, registers)
         discarded = [egress.discarded for egress in outputs]
         self.count(m, inputs, lost, foreign, discarded, table, registers)
-        return m
 
     def classify(self, m: Module, k: int, ingress, control) -> Value:
         """Send the packets of port ``k`` to the engines and ``ingress``; return what is foreign."""
