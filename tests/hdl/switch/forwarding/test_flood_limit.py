@@ -63,3 +63,17 @@ async def limits_change_at_any_time(dut, burst):
         settings += [(rate, burst)] * random.choice((1, 2, 100, 500))
     cycles, shown = drawn(settings, 0.01, lambda: random.choice((1, 2, LONGEST)))
     assert [beat["open"] for beat in await bench.played(cycles, "open")] == shown
+
+
+@crossed(bits=range(1, BURST_BITS + 1))
+async def a_reset_empties_it(dut, bits):
+    """It comes while the bucket is open, full, a bit above its burst, or owes tokens."""
+    bench = await Bench(dut).begin(after_anything=True)
+    for _ in range(8):
+        burst = 1 << bits - 1 | random.getrandbits(bits - 1)
+        settings = [(MOST_RATE, burst)] * random.choice((1, 2, 3, burst + 9))
+        settings += [(MOST_RATE, burst ^ 1 << random.randrange(bits))] * random.randrange(4)
+        cycles, shown = drawn(settings, random.choice((0, 0.5)), lambda: random.randint(1, 40))
+        assert [beat["open"] for beat in await bench.played(cycles, "open")] == shown
+        bench.set(rate=0, burst=MOST_BURST, floods=0)
+        await bench.reset(random.choice((1, 2, 3)))

@@ -12,18 +12,24 @@ def test_link_gate():
     simulate(LinkGate(), __name__)
 
 
+def packet(length):
+    """Draw the beats of a packet."""
+    fields = (
+        {"data": random.getrandbits(512), "keep": random.randint(1, 64)} for _ in range(length)
+    )
+    return [
+        beat | {"keep": (1 << beat["keep"]) - 1, "last": k == length - 1}
+        for k, beat in enumerate(fields)
+    ]
+
+
 @crossed(stalls=STALLS, longest=[1, 3, 9], ms=2)
 async def equals_the_rule_in_every_cycle(dut, stalls, longest):
     """The rule: a packet leaves if none of its cycles, from first to last beat, was down."""
-    bench = await Bench(dut, stalls.value).begin()
+    bench = await Bench(dut, stalls.value).begin(after_anything=True)
     sent = []
-    for n in range(150):
-        length = random.randint(1, longest)
-        for k in range(length):
-            word = n << 16 | k << 8 | random.getrandbits(8)
-            sent.append(
-                {"data": word, "keep": (1 << random.randint(1, 64)) - 1, "last": k == length - 1}
-            )
+    for _ in range(150):
+        sent += packet(random.randint(1, longest))
     bench.i.extend(sent)
     shown = bench.record("", "down", "i_valid", "i_ready", "discarded")
     while bench.i.missing:
@@ -50,3 +56,24 @@ async def equals_the_rule_in_every_cycle(dut, stalls, longest):
     left = zip(bench.o.beats, expected, strict=True)
     assert all({name: beat[name] for name in due} == due for beat, due in left)
     assert sum(discards) + sum(beat["last"] and beat["keep"] > 0 for beat in bench.o.beats) == 150
+
+
+@crossed(stalls=STALLS)
+async def a_reset_forgets_what_was_cut(dut, stalls):
+    """Nothing is counted or ended behind it, and the next packet leaves whole."""
+    bench = await Bench(dut, stalls.value).begin(after_anything=True)
+    for _ in range(40):
+        for _ in range(9):
+            bench.i.extend(packet(random.randint(1, 3)))
+        for _ in range(random.randrange(3, 12)):
+            bench.set(down=random.getrandbits(1))
+            await edges(dut.clk, 1)
+        await bench.reset(random.choice((1, 2)), moves=True)
+        await edges(dut.clk, 1)
+        assert not dut.discarded.value
+        bench.set(down=0)
+        before, sent = len(bench.o.beats), packet(3)
+        bench.i.extend(sent)
+        await edges(dut.clk, 60)
+        left = bench.o.beats[before:]
+        assert [{name: beat[name] for name in sent[0]} for beat in left] == sent
