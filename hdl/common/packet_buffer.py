@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES, ram_style
+from hdl.common.output_lane import add_lanes
 from hdl.common.params import choice, tagged, whole
 from hdl.common.shaped import ShapedParams
 
@@ -141,8 +142,8 @@ class PacketBuffer(Component):
         fresh = read.data
         holds = Signal()  # the memory's read register has a word
         valid = Signal()  # the last register has a word
-        last = Signal(self.params.width, reset_less=True)
         leaves = Signal()
+        dropped = Signal()  # what would be in it is dropped
         advance, reads, early = Signal(), Signal(), self.params.early
         if early:  # the word that is read may be written in the same cycle
             word, same = Signal(self.params.width, reset_less=True), Signal(reset_less=True)
@@ -162,12 +163,9 @@ class PacketBuffer(Component):
             reads.eq(filled & advance),
             read.en.eq(advance if early else reads),  # early, also of a word that is not there
             self.o.valid.eq(valid),
-            self.o.payload.eq(last),
         ]
-        with m.If(leaves):
-            m.d.sync += valid.eq(holds)
-        with m.If(leaves & holds if early else leaves):  # a gate of its own, as it has many loads
-            m.d.sync += last.eq(fresh)
+        m.d.sync += valid.eq(~dropped & Mux(leaves, holds, valid))
+        add_lanes(m, Value.cast(fresh), self.o, holds, runs=~dropped)
         with m.If(advance):
             m.d.sync += holds.eq(filled)
         with m.If(reads):
@@ -175,7 +173,7 @@ class PacketBuffer(Component):
         if self.params.follows:
             m.d.comb += [self.following.valid.eq(holds), self.following.word.eq(fresh)]
         if self.params.ahead:
-            self.undo(m, read_at, stored, (reads, advance, holds), (leaves, valid))
+            self.undo(m, read_at, stored, (reads, advance, holds), (leaves, valid, dropped))
 
     def undo(
         self,
@@ -183,10 +181,10 @@ class PacketBuffer(Component):
         read_at: Signal,
         stored: Signal,
         memory_stage: tuple[Signal, Signal, Signal],
-        last_stage: tuple[Signal, Signal],
+        last_stage: tuple[Signal, Signal, Signal],
     ) -> None:
         """Drop words that were read of a packet that is not kept."""
-        (reads, advance, holds), (leaves, valid) = memory_stage, last_stage
+        (reads, advance, holds), (leaves, valid, dropped) = memory_stage, last_stage
         # Bits that mark words of the current packet: the next word to read, the words in both
         # registers, and any word that has left.
         begun, held, shown, left = (Signal(name=f"open_{k}") for k in range(4))
@@ -206,6 +204,5 @@ class PacketBuffer(Component):
                 m.d.sync += read_at.eq(stored)
             with m.If(Mux(advance, comes, held)):
                 m.d.sync += holds.eq(0)
-            with m.If(Mux(leaves, held, shown)):
-                m.d.sync += valid.eq(0)
+            m.d.comb += dropped.eq(Mux(leaves, held, shown))
         expect(m, self, takes_what_is_open=lambda: ~(valid & shown) | self.o.ready)

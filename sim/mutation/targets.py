@@ -90,6 +90,7 @@ ELSEWHERE = {
     "hdl/switchgnn/endpoint/sender.py": ("test_sending.py",),
     "hdl/switchgnn/endpoint/taker.py": ("test_receiving.py",),
     "hdl/switchgnn/switch/aggregation.py": ("test_switch.py",),
+    "hdl/switchgnn/switch/ingress/word_mux.py": ("test_ingress.py",),
     "hdl/switchgnn/switch/results/bank_choice.py": ("test_read_schedule.py",),
     "hdl/switchgnn/switch/banks/bank_rule.py": ("test_bank.py",),
     "hdl/switchgnn/switch/egress/egress.py": ("../test_switch.py",),

@@ -1,6 +1,6 @@
 """Transfers a stream from one clock to another: an asynchronous FIFO with Gray-code pointers."""
 
-from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -8,12 +8,11 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams, gray
-from hdl.common.crossing.output_lane import OutputLane, OutputLaneParams
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.output_lane import add_lanes
 from hdl.common.params import whole
 from hdl.common.shaped import ShapedParams
-from hdl.common.streams import LANE_BITS
 
 
 class AsyncFifoParams(ShapedParams, suffix="{width}x{depth}"):
@@ -121,21 +120,7 @@ class AsyncFifo(Component):
             some.eq(read_runs & ~empties),
             valid.eq(read_runs & Mux(advances, some, 1)),
         ]
-        self.add_output(m, read.data, some, read_runs)
-
-    def add_output(self, m: Module, word: Value, some: Value, runs: Value) -> None:
-        """Add the lanes that register each word; all of them move at the same time."""
-        for index, start in enumerate(range(0, self.params.width, LANE_BITS)):
-            bits = word[start : start + LANE_BITS]
-            lane = OutputLane(OutputLaneParams(bits=len(bits)))
-            m.submodules[f"output_{index}"] = DomainRenamer("read")(lane)
-            m.d.comb += [
-                lane.i.eq(bits),
-                lane.some.eq(some),
-                lane.runs.eq(runs),
-                lane.ready.eq(self.o.ready),
-                Value.cast(self.o.payload)[start : start + LANE_BITS].eq(lane.payload),
-            ]
+        add_lanes(m, read.data, self.o, some, runs=read_runs, domain="read")
 
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
         """Add the handshake of resets; return runs and clear of ``write``, then those of ``read``.

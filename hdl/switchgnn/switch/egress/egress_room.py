@@ -1,6 +1,6 @@
 """Tracks the free beats of a port's queue, and when the next frame may be built."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -38,12 +38,10 @@ class EgressRoom(Component):
         spare = Signal(signed(bits_for(depth) + 1), init=depth - beats)
         back = Signal(bits_for(beats + 1))  # beats that are returned
         back_behind_claim = Signal(signed(len(back) + 1), init=-beats)
-        provided = Mux(self.voided, beats, Mux(self.shorter, beats - self.params.raw_beats, 0))
-        provided = provided + self.left
         apart = Signal(init=1)
         m.d.sync += [
-            back.eq(provided),
-            back_behind_claim.eq(provided - beats),
+            back.eq(self.returned(0)),
+            back_behind_claim.eq(self.returned(-beats)),
             spare.eq((spare + Mux(self.claim, back_behind_claim, back))[: len(spare)]),
         ]
         if beats > 2:
@@ -60,3 +58,13 @@ class EgressRoom(Component):
             ),
             gives_back_one_claim=lambda: ~(self.voided & self.shorter),
         )
+
+    def returned(self, base: int) -> Value:
+        """Return ``base`` and the beats that are returned: one of all sums, without an adder."""
+        beats = self.params.result_beats
+
+        def with_left(count: int) -> Value:
+            return Mux(self.left, base + count + 1, base + count)
+
+        shorter = with_left(beats - self.params.raw_beats)
+        return Mux(self.voided, with_left(beats), Mux(self.shorter, shorter, with_left(0)))

@@ -62,7 +62,7 @@ class FrameAssembler(Component):
             for k in range(params.payload_beats - 1)
         ]
         head = Signal(params.stored_head)  # head of this beat's frame
-        inside = before != 0
+        inside = Signal()  # some are; a register, since it drives many loads
         fresh = self.head_of(m, beat)
         m.d.comb += head.eq(Mux(inside, stored, fresh))
         broken = broken_before | (beat.last & self.padding(beat.data, head))
@@ -71,6 +71,7 @@ class FrameAssembler(Component):
             with m.If(~inside):
                 m.d.sync += stored.eq(fresh)
             m.d.sync += [
+                inside.eq(1),
                 before.eq(before + 1),
                 broken_before.eq(Mux(inside, broken, fresh.broken)),
             ]
@@ -78,7 +79,7 @@ class FrameAssembler(Component):
                 with m.If(before == k + 1):
                     m.d.sync += word.eq(beat.data)
         with m.If((self.frames.valid & self.frames.ready) | self.undone):
-            m.d.sync += before.eq(0)
+            m.d.sync += [inside.eq(0), before.eq(0)]
         arrival = self.frames.payload
         wrong = Mux(inside, broken | ~beat.keep.all(), fresh.broken | beat.keep[CONTROL_BYTES])
         good = ~wrong & self.is_end(head, before)

@@ -1,5 +1,7 @@
 """Merges all ports of the switch into a frame a cycle; payloads have a queue of their own."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -9,6 +11,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.round_robin import pick_in_turn
 from hdl.switchgnn.switch.ingress.ingress_port import GnnIngressPort
+from hdl.switchgnn.switch.ingress.word_mux import chosen_word
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import LEVEL_BITS
 
@@ -69,18 +72,17 @@ class GnnIngress(Component):
                 port.arrivals.ready.eq(picked[k]),
             ]
             ports.append(port)
-        chosen = Signal(params.judged)
-        heads = Array(
-            Cat(port.arrivals.payload.packet, port.arrivals.payload.brings) for port in ports
-        )
-        m.d.comb += chosen.eq(params.judged(heads[index_of(picked)]))
+        heads = [Cat(port.arrivals.payload.packet, port.arrivals.payload.brings) for port in ports]
+        chosen: Any = params.judged(chosen_word(m, "head", heads, picked))
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
+        brings = Signal(reset_less=True)
         # The grant is known late, and a payload has thousands of bits, so the select is registered.
         turn = delay(m, index_of(picked, params.port_bits), 1, "turn")
         waiting = Array(self.payload_behind(m, k, port) for k, port in enumerate(ports))
         m.d.comb += [
             self.packet.eq(packet),
+            self.brings.eq(self.valid & brings),
             self.sender.eq(sender),
             payloads.i.payload.eq(waiting[turn]),
             payloads.i.valid.eq(self.brings),
@@ -90,7 +92,7 @@ class GnnIngress(Component):
         ]
         m.d.sync += [
             self.valid.eq(picked.any()),
-            self.brings.eq(chosen.brings & picked.any()),
+            brings.eq(chosen.brings),
             sender.eq(picked),
             packet.eq(chosen.packet),
         ]

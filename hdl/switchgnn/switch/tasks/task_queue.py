@@ -8,6 +8,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import StreamSkid
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.tasks.task_params import TaskKind
 
@@ -79,16 +80,19 @@ class TaskQueue(Component):
         """Request the rows of lists in the cycle of the task, for a table on chip."""
         request = requests.i.payload
         comes = Signal()
+        # The table decides late whether it takes a request.
+        m.submodules.skid = skid = StreamSkid.sized(shape=self.request)
+        connect(m, skid.o, flipped(self.lists))
         m.d.comb += [
             request.first.eq(low_bits(self.task.first, len(request.first))),
             request.count.eq(self.task.rows),
             request.present.eq(self.task.present),
             comes.eq(self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()),
             # A request bypasses the empty queue, and waits in it if it is not taken.
-            requests.i.valid.eq(comes & (requests.o.valid | ~self.lists.ready)),
-            self.lists.payload.eq(Mux(requests.o.valid, requests.o.payload, request)),
-            self.lists.valid.eq(requests.o.valid | comes),
-            requests.o.ready.eq(self.lists.ready),
+            requests.i.valid.eq(comes & (requests.o.valid | ~skid.i.ready)),
+            skid.i.payload.eq(Mux(requests.o.valid, requests.o.payload, request)),
+            skid.i.valid.eq(requests.o.valid | comes),
+            requests.o.ready.eq(skid.i.ready),
         ]
 
     def request_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.common.crossing.output_lane import OutputLane, OutputLaneParams
+from hdl.common.output_lane import OutputLane, OutputLaneParams
 from hdl.common.streams import LANE_BITS
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator

@@ -1,6 +1,8 @@
-"""Registers a part of the beats that leave an asynchronous FIFO."""
+"""Registers wide beats that leave a queue, in lanes with an enable each."""
 
-from amaranth.hdl import Module, Mux, Signal
+from typing import Any
+
+from amaranth.hdl import DomainRenamer, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -38,3 +40,23 @@ class OutputLane(Component):
         with m.If(advances):
             m.d.sync += payload.eq(self.i)
         m.d.comb += self.payload.eq(payload)
+
+
+def add_lanes(
+    m: Module, word: Value, o: Any, some: Value, *, runs: Value | int = 1, domain: str = "sync"
+) -> None:
+    """Add the lanes that register ``word`` for stream ``o``; all of them move at the same time.
+
+    Who calls keeps a ``valid`` by the same rule.
+    """
+    for index, start in enumerate(range(0, len(word), LANE_BITS)):
+        bits = word[start : start + LANE_BITS]
+        lane = OutputLane(OutputLaneParams(bits=len(bits)))
+        m.submodules[f"output_{index}"] = DomainRenamer(domain)(lane)
+        m.d.comb += [
+            lane.i.eq(bits),
+            lane.some.eq(some),
+            lane.runs.eq(runs),
+            lane.ready.eq(o.ready),
+            Value.cast(o.payload)[start : start + LANE_BITS].eq(lane.payload),
+        ]
