@@ -66,5 +66,7 @@ class EgressRoom(Component):
         def with_left(count: int) -> Value:
             return Mux(self.left, base + count + 1, base + count)
 
-        shorter = with_left(beats - self.params.raw_beats)
-        return Mux(self.voided, with_left(beats), Mux(self.shorter, shorter, with_left(0)))
+        rest = with_left(0)
+        if beats > self.params.raw_beats:
+            rest = Mux(self.shorter, with_left(beats - self.params.raw_beats), rest)
+        return Mux(self.voided, with_left(beats), rest)

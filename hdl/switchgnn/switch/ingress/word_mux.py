@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Array, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -21,7 +21,7 @@ class MuxLaneParams(Params, suffix="{bits}_of_{count}"):
 
 
 class LaneNumber(Component):
-    """Encodes the only bit of ``chosen`` that is set as its ``number``; 0 if none is.
+    """Encodes the only bit that is set as its ``number``; ``chosen`` are all bits but the lowest.
 
     Latency: none.
     """
@@ -29,10 +29,10 @@ class LaneNumber(Component):
     latency = 0
 
     def __init__(self, params: MuxLaneParams) -> None:
-        super().__init__(params, chosen=In(params.count), number=Out(ceil_log2(params.count)))
+        super().__init__(params, chosen=In(params.count - 1), number=Out(ceil_log2(params.count)))
 
     def build(self, m: Module) -> None:
-        m.d.comb += self.number.eq(index_of(self.chosen))
+        m.d.comb += self.number.eq(index_of(Cat(Const(0, 1), self.chosen)))
 
 
 class MuxLane(Component):
@@ -66,7 +66,7 @@ def chosen_word(m: Module, name: str, words: Sequence[Value], chosen: Value) -> 
         m.submodules[f"{name}_{at // LANE_BITS}_number"] = number
         m.submodules[f"{name}_{at // LANE_BITS}"] = lane
         m.d.comb += [
-            number.chosen.eq(chosen),
+            number.chosen.eq(chosen[1:]),
             lane.number.eq(number.number),
             *(lane.words[k].eq(word[bits]) for k, word in enumerate(words)),
             result[bits].eq(lane.o),
