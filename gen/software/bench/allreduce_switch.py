@@ -17,12 +17,13 @@ from allreduce_switch_host.wide_workers import JOB, WideWorkers
 from cocotb.simtime import get_sim_time
 
 WORKERS, NUMBERS, LENGTH = 2, 1000, 200  #: numbers of each worker, and of a frame
+FRAMES = 1000  #: in time, repeated, late or early
 STEPS, PAUSES, PAUSE_S = 3, 5, 64 * 4e-9  #: of a job that computes; seconds of a pause
 
 
 @cocotb.test()
 async def adds_up_vectors_of_two_workers(dut: Any) -> None:
-    """Start a job of ports 0 and 1, and add up whole numbers, then floats."""
+    """Start a job of ports 0 and 1, add up numbers and floats, and send frames out of order."""
     await run_on(dut, BUILD, program)
 
 
@@ -44,8 +45,9 @@ def program(device: SimulatedSwitch) -> None:
         error = np.abs(result - rows.sum(0, np.float64))
         assert (error <= error_bound(top, WORKERS)[:NUMBERS] + np.spacing(np.abs(result))).all()
     record(device, workers)
+    workers.play_out_of_order(rng, FRAMES)
     switch.stop_job(JOB)
-    print(f"both workers have {NUMBERS} sums; {switch.counters()['packets']} frames were taken")
+    print(f"both workers have {NUMBERS} sums; {FRAMES} frames out of order were answered as due")
 
 
 def record(device: SimulatedSwitch, workers: WideWorkers) -> None:

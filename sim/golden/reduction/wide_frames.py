@@ -5,7 +5,7 @@ and ethertype are in network byte order; all other fields have their low byte fi
 than Ethernet's least are padded with zeros.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -120,6 +120,24 @@ class WideFrame:
         is_agg, acked = bool(self.flags & IS_AGG), bool(self.flags & ACKED)
         payload = Total(self.operation, self.numbers.astype(np.int64))
         return Packet(is_agg, self.bm, self.use, acked, payload, self.saturated)
+
+
+EMPTY = Total(Operation.SUM, np.zeros(0, np.int64))
+
+
+def answered(frame: WideFrame, answer: Packet, address: bytes, group: bytes) -> WideFrame:
+    """Return the frame of a switch with ``address`` that sends ``group`` an answer to ``frame``."""
+    total: Total = answer.payload or EMPTY
+    return replace(
+        frame,
+        destination=group,
+        source=address,
+        flags=IS_AGG * answer.is_agg | ACKED * answer.acked,
+        bm=answer.bm,
+        operation=total.operation,
+        saturated=int(np.count_nonzero(total.clamped != total.numbers)),
+        numbers=total.clamped,
+    )
 
 
 def trailer_at(count: int) -> int:

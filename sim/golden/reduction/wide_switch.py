@@ -1,17 +1,13 @@
 """Models a switch of the wide AllReduce, frame by frame: bytes in at a port, bytes out at ports."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from sim.golden.reduction.allreduce import Verdict
-from sim.golden.reduction.frames import ACKED, IS_AGG, Quality
+from sim.golden.reduction.frames import ACKED, Quality
 from sim.golden.reduction.switch import SwitchModel
-from sim.golden.reduction.wide_frames import Operation, Total, WideFrame, combined, judge
+from sim.golden.reduction.wide_frames import EMPTY, WideFrame, answered, combined, judge
 from sim.golden.reduction.wide_rule import WideSlot, wide_rule
-
-EMPTY = Total(Operation.SUM, np.zeros(0, np.int64))
 
 
 @dataclass
@@ -36,17 +32,7 @@ class WideSwitchModel(SwitchModel):
         self.counters[port, outcome.verdict] += 1
         if answer is None:
             return []
-        total: Total = answer.payload or EMPTY
-        wire = replace(
-            frame,
-            destination=self.group,
-            source=self.address,
-            flags=IS_AGG * answer.is_agg | ACKED * answer.acked,
-            bm=answer.bm,
-            operation=total.operation,
-            saturated=int(np.count_nonzero(total.clamped != total.numbers)),
-            numbers=total.clamped,
-        )
+        wire = answered(frame, answer, self.address, self.group)
         if outcome.verdict is Verdict.ADDED:
             self.saturations += wire.saturated
         return [(k, wire.to_bytes()) for k in range(self.ports) if answer.bm >> k & 1]

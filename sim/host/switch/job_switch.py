@@ -54,6 +54,7 @@ class JobSwitch:
             counts[port] = {}
             for name, value in self.build.verdicts.items():
                 self.registers.write(counter_port=port, counter_verdict=value)
+                self.registers.read(self.verdict_count)  # the choice takes up to 8 cycles to act
                 counts[port][name] = int(self.registers.read(self.verdict_count))
         return counts
 
