@@ -57,7 +57,7 @@ async def measured(jobs: RtlJobs) -> tuple[float, float]:
 
 
 async def one_level(jobs: RtlJobs, job: GoldenJob) -> None:
-    """Let the hosts of the first ToR add up as ``job``: a second level may undo a switch's fault."""
+    """Let the hosts of a ToR add up as ``job``: a second level may undo a switch's fault."""
     job.placed, job.root = [*range(jobs.params.cluster.down[0])], 0
     job.hosts = len(job.placed)
     if job.hosts > 1:

@@ -1,4 +1,4 @@
-"""Reads and writes through the compiled master, from Python that wakes at an edge or between two."""
+"""Reads and writes by the compiled master, from Python that wakes at an edge or between two."""
 
 import random
 
