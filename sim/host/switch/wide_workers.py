@@ -114,8 +114,8 @@ class WideWorkers:
                 clamped += expected.saturated
         assert self.switch.counters()["saturations"] == clamped
         counted = self.switch.verdicts()
-        found = {(k, name): n for k, row in counted.items() for name, n in row.items() if n}
-        assert found == verdicts
+        result = {(k, name): n for k, row in counted.items() for name, n in row.items() if n}
+        assert result == verdicts
 
     def drawn(self, rng: np.random.Generator, slot: WideSlot, everyone: int) -> tuple[int, int]:
         """Return a port and the use of its frame, mostly what the slot waits for."""
