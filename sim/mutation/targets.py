@@ -101,7 +101,6 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/tables/table_port.py": ("test_table_memory.py",),
     "hdl/switchgnn/switch/tables/table_walk.py": ("test_table_memory.py",),
     "hdl/switchgnn/switch/banks/lane_sums.py": ("test_far_lanes.py",),
-    "hdl/switchgnn/switch/banks/sum_adders.py": ("test_bank.py",),
     "hdl/switchgnn/switch/banks/sum_memory.py": ("test_bank.py",),
     "hdl/switchgnn/switch/tables/table_writer.py": ("../test_switch.py",),
     "hdl/switchgnn/switch/tasks/task_queue.py": ("test_task_sequencer.py",),
