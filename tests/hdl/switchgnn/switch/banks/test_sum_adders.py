@@ -27,8 +27,8 @@ async def each_bit_decides(dut):
     for bit in range(32):
         base = [random.getrandbits(31) for _ in range(params.bank_sums.length)]
         for sign, swapped in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            one = np.array([number | sign << 31 for number in base], np.uint32)
-            pair = one, one ^ np.uint32(1 << bit)
+            first = np.array([number | sign << 31 for number in base], np.uint32)
+            pair = first, first ^ np.uint32(1 << bit)
             for source, maximum in ((source, maximum) for source in SumsFrom for maximum in maxima):
                 await check(dut, params, pair[swapped], pair[1 - swapped], source, maximum)
 
