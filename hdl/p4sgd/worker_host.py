@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Module
 
 from hdl.common.arithmetic import low_bits
+from hdl.p4sgd.host.control import READS
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import LOSS_SETTINGS
@@ -27,6 +28,7 @@ def connect_settings(m: Module, parts: WorkerParts) -> None:
         control.loss.eq(core.loss),
         control.word_address.eq(Cat(settings.word_address_low, settings.word_address_high)),
         control.label_address.eq(Cat(settings.label_address_low, settings.label_address_high)),
+        *(control.reads[name].eq(settings[name]) for name in READS.members),
         control.start.eq(settings.start),
         control.soft_reset.eq(settings.soft_reset),
     ]

@@ -1,17 +1,23 @@
 """Controls the worker's state: idle, running, failed with a cause, recovering."""
 
-from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import enum
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
+from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.read_plan import COUNT_BITS
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 
 RESET_CYCLES = 17  #: cycles of a reset, enough for three dies (EngineChain.reset_cycles)
 SEQUENCES = 1 << 16  #: number of slots that a frame's field can address
+READS = data.StructLayout(
+    dict.fromkeys(("word_beats", "word_stride", "word_runs", "label_beats"), COUNT_BITS)
+)
+HALF = 15  #: bits of a count's lower half, which a DSP multiplies
 START_CYCLES = 4  #: most cycles from the answer to the write of ``start`` to ``busy``
 
 
@@ -68,7 +74,7 @@ class Control(Component):
     run shows ``failed`` one cycle later.
     """
 
-    check_latency = 3  #: cycles from a setting to the verdict on it
+    check_latency = 6  #: cycles from a setting to the verdict on it
 
     def __init__(self, params: WorkerParams) -> None:
         super().__init__(
@@ -78,6 +84,7 @@ class Control(Component):
             network=In(NETWORK_SETTINGS),
             word_address=In(ADDRESS_BITS),
             label_address=In(ADDRESS_BITS),
+            reads=In(READS),
             join=In(1),
             vanilla=In(1),
             start=In(1),
@@ -197,6 +204,7 @@ class Control(Component):
             self.check_network(m, words)
             | self.misplaced(self.word_address)
             | self.misplaced(self.label_address)
+            | self.pass_end(m)
             | (settings.bits < engine.min_bits)
             | (settings.bits > engine.max_bits)
             | (settings.chunks == 0)
@@ -225,6 +233,30 @@ class Control(Component):
         """Return whether ``address`` is not aligned to a beat, or beyond the memory."""
         beyond = address[self.params.address_bits :].any()
         return address[: ceil_log2(PORT_BITS // 8)].any() | beyond
+
+    def pass_end(self, m: Module) -> Value:
+        """Return whether words or labels pass the end of the memory, five cycles after a setting.
+
+        The last run of words begins ``(word_runs - 1) * word_stride`` words behind the first one.
+        """
+        reads, beat = self.reads, ceil_log2(PORT_BITS // 8)
+        words = delay(m, self.word_address[beat:] + reads.word_beats, 1, "words_end_of_first")
+        labels = delay(m, self.label_address[beat:] + reads.label_beats, 1, "labels_end")
+        more = Signal(COUNT_BITS, reset_less=True)
+        m.d.sync += more.eq(reads.word_runs - reads.word_runs.any())
+        halves = [
+            (value[:HALF], value[HALF:])
+            for value in (more, delay(m, reads.word_stride, 1, "stride"))
+        ]
+        (low, high), (short, long) = halves
+        outer = delay(m, Cat((low * short)[: 2 * HALF], high * long), 1, "outer")
+        inner = [delay(m, low * long, 1, "inner_0"), delay(m, high * short, 1, "inner_1")]
+        first = delay(m, outer + delay(m, words, 1, "words_end"), 1, "first_sum")
+        second = delay(m, inner[0] + inner[1], 1, "second_sum")
+        ends = delay(m, first + (second << HALF), 1, "ends"), delay(m, labels, 3, "all_labels")
+        size = self.params.address_bits - beat
+        beyond = Cat(end[size + 1 :].any() | (end[size] & end[:size].any()) for end in ends)
+        return delay(m, beyond.any(), 1, "beyond")
 
     def check_network(self, m: Module, words: Signal) -> Value:
         """Return whether a run over the network must not start, or could not end.

@@ -195,7 +195,8 @@ async def a_run_starts_with_the_settings_before_it(dut):
     """Each setting decides, however close before ``start`` it is written."""
     bench = await WorkerBench(dut).begin()
     too_many = {"bits": bench.params.engine.max_bits + 1}
-    for setting in (too_many, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
+    too_far = [{name: (1 << 29) - 1} for name in ("word_beats", "word_runs", "label_beats")]
+    for setting in (too_many, *too_far, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
         await bench.write_together(setting, {"start": 1})
         await bench.fails(Cause.CONFIGURATION, starts=False)
         await bench.driver.reset()

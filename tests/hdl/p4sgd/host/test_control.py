@@ -6,7 +6,7 @@ import cocotb
 from amaranth.hdl import Shape
 
 from hdl.p4sgd.engine.params import EngineParams
-from hdl.p4sgd.host.control import RESET_CYCLES, Cause, Control
+from hdl.p4sgd.host.control import READS, RESET_CYCLES, Cause, Control
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
 from sim.harness.bench import Bench
@@ -29,6 +29,7 @@ LEGAL = {
     "network": {"worker": 2, "workers": 0b101, "slot_base": 0, "slot_count": 8, "timeout": 1},
     "word_address": 0,
     "label_address": 0,
+    "reads": {"word_beats": 1, "word_stride": 0, "word_runs": 1, "label_beats": 1},
     "join": 1,
     "vanilla": 0,
     "network_open": 1,
@@ -66,6 +67,10 @@ def may_run(params, case):
             for name in ("word_address", "label_address")
         ),
     ]
+    reads, size = case["reads"], 1 << params.address_bits - 5
+    skipped = max(0, reads["word_runs"] - 1) * reads["word_stride"]
+    legal += [case["word_address"] // 32 + skipped + reads["word_beats"] <= size]
+    legal += [case["label_address"] // 32 + reads["label_beats"] <= size]
     if not case["join"]:
         end = network["slot_base"] + network["slot_count"]
         legal += [case["network_open"], network["timeout"]]
@@ -93,7 +98,8 @@ def powers_below(*ends):
 
 
 def layouts(params):
-    return {"settings": params.settings, "loss": LOSS_SETTINGS, "network": NETWORK_SETTINGS}
+    own = {"settings": params.settings, "loss": LOSS_SETTINGS, "network": NETWORK_SETTINGS}
+    return own | {"reads": READS}
 
 
 def changes(params):
@@ -107,6 +113,7 @@ def changes(params):
                 yield {port: {name: value}, "join": int(port != "network")}
     for name in ("word_address", "label_address"):
         yield from ({name: 1 << bit} for bit in range(ADDRESS_BITS))
+    yield from about_the_end(1 << params.address_bits - 5)
     for bits in range(1, engine.max_bits + 1):
         for chunks in (engine.fifo_words // bits, engine.fifo_words // bits + 1):
             yield {"settings": {"bits": bits, "chunks": min(chunks, engine.chunks)}}
@@ -130,6 +137,23 @@ def changes(params):
     for join, vanilla, parallel, open_ in product((0, 1), repeat=4):
         exchange = {"settings": {"data_parallel": parallel}, "network_open": open_}
         yield exchange | {"join": join, "vanilla": vanilla}
+
+
+def about_the_end(size):
+    """Yield reads that end a beat before the memory does, with it, and a beat beyond."""
+    most = min(size, 1 << 29)  # of a count, exclusively
+    for more in (-1, 0, 1):
+        for beats in (1, random.randrange(1, most // 2)):
+            place = 32 * (size - beats + more)
+            yield {"label_address": place, "reads": {"label_beats": beats}}
+            yield {"word_address": place, "reads": {"word_beats": beats}}
+        for _ in range(20):
+            stride = random.randrange(1, 1 << random.randrange(1, most.bit_length() - 1))
+            runs = random.randrange(2, min(size // stride + 2, 1 << 29))
+            left = size - (runs - 1) * stride
+            beats = random.randrange(1, min(left, most - 2) + 1) if left > 0 else 1
+            reads = {"word_beats": beats, "word_stride": stride, "word_runs": runs}
+            yield {"word_address": max(0, 32 * (left - beats + more)), "reads": reads}
 
 
 def cases(params):
