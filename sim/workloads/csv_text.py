@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.workloads.files import InputError
-from sim.workloads.lines import BLANKS, NUMBER, check_lines, numbers
+from sim.workloads.lines import BLANK, BLANKS, NUMBER, check_lines, numbers, shown
 
 DELIMITERS = b",;\t"
 
@@ -33,8 +33,19 @@ def parse(path: Path, text: bytes, label: str | None) -> tuple[NDArray, NDArray,
         raise InputError(f"{path}: is CSV without names of columns, which the first line must have")
     column, first = _column(path, names, label), 2 + text.count(b"\n", 0, begin)
     cell = rb'(?:"%b"|[ ]*+%b[ ]*+)' % (NUMBER, NUMBER)
-    row = cell + rb"(?:%b%b){%d}" % (re.escape(delimiter.encode()), cell, len(names) - 1)
-    check_lines(path, body, row, f"{len(names)} numbers, divided by {delimiter!r}", first=first)
+    divider = delimiter.encode()
+    row = cell + rb"(?:%b%b){%d}" % (re.escape(divider), cell, len(names) - 1)
+    good = re.compile(BLANK + cell + BLANK)
+
+    def form(line: bytes) -> str:
+        """Return what a line must be, and the first cell of this one that is no number."""
+        result, cells = f"{len(names)} numbers, divided by {delimiter!r}", line.split(divider)
+        wrong = (pair for pair in zip(names, cells, strict=False) if not good.fullmatch(pair[1]))
+        for name, each in wrong:
+            return f"{result}: column {name!r} has {shown(each)}, expected a finite number"
+        return f"{result}, but {len(cells)}"
+
+    check_lines(path, body, row, form, first=first)
     result = numbers(path, body, first).reshape(-1, len(names))
     features = np.delete(result, column, 1)
     return features, result[:, column], names[:column] + names[column + 1 :]
@@ -46,5 +57,6 @@ def _column(path: Path, names: list[str], label: str | None) -> int:
     if label is not None and names.count(label) == 1:
         return names.index(label)
     if label is None or not 1 <= number <= len(names) or label in names:
-        raise InputError(listed[:400] + (f"; {label!r} is not there once" if label else ""))
+        wrong = "two columns have the name" if label in names else "no column has the name"
+        raise InputError(listed[:400] + (f"; {wrong} {label!r}" if label else ""))
     return number - 1

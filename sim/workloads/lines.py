@@ -20,12 +20,18 @@ SEPARATORS = bytes.maketrans(b':,;"', b"    ")
 
 
 def check_lines(
-    place: object, text: bytes, line: bytes, form: str, end: bytes = b"", first: int = 1
+    place: object,
+    text: bytes,
+    line: bytes,
+    form: str | Callable[[bytes], str],
+    end: bytes = b"",
+    first: int = 1,
 ) -> None:
     """Raise InputError, with place, number and text, for the first line which is not ``line``.
 
-    It may be blank. ``text`` ends with a line feed. ``form`` is the pattern in words, ``end`` a
-    pattern of what may follow in any line, and ``first`` the number of the first line.
+    It may be blank. ``text`` ends with a line feed. ``form`` is the pattern in words, or
+    makes them of the wrong line, ``end`` a pattern of what may follow in any line, and ``first``
+    the number of the first line.
     """
     good = re.compile(rb"^%b(?:%b)?%b%b\r?\n" % (BLANK, line, BLANK, end), re.M)
     if good.sub(b"", text):
@@ -35,9 +41,10 @@ def check_lines(
         wrong = text[at : text.index(b"\n", at)].rstrip(b"\r")
         begins = re.match(BLANK + line + BLANK, wrong)
         word = re.search(rb"\S*\Z", wrong[: begins.end()]) if begins else None
-        near = f" (at {_shown(wrong[word.start() :].split()[0])})" if word else ""
+        near = f" (at {shown(wrong[word.start() :].split()[0])})" if word else ""
         number = first + text.count(b"\n", 0, at)
-        raise InputError(f"{place}: line {number}: {_shown(wrong.strip())} is not {form}{near}")
+        words = form if isinstance(form, str) else form(wrong)
+        raise InputError(f"{place}: line {number}: {shown(wrong.strip())} is not {words}{near}")
 
 
 def numbers(place: object, text: bytes, first: int = 1) -> NDArray[np.float64]:
@@ -68,8 +75,9 @@ def raise_first(
     """Raise InputError for the first line that is ``wrong``; this looks at one after another."""
     for number, line in enumerate(text.split(b"\n"), first):
         if wrong(line):
-            raise InputError(f"{place}: line {number}: {_shown(line.strip())} {says}")
+            raise InputError(f"{place}: line {number}: {shown(line.strip())} {says}")
 
 
-def _shown(text: bytes) -> str:
+def shown(text: bytes) -> str:
+    """Return what a message shows of a text: its begin, in quotes."""
     return repr(text[:SHOWN].decode(errors="replace") + "..." * (len(text) > SHOWN))

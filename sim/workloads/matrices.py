@@ -24,6 +24,7 @@ Header = tuple[int, int, int, str, str, str]
 
 SUFFIXES = (".mtx", *(f".mtx{packed}" for packed in PACKED_SUFFIXES))
 BANNER = b"%%MatrixMarket"
+FIRST_LINE = "whose first line begins with %%MatrixMarket: scipy.io.mmwrite writes one"
 SIZES = re.compile(
     rb"[^\n]*+\n(?:[ \t]*+(?:%[^\n]*+)?\r?\n)*[ \t]*+(?:\d++[ \t]++){2}\d++[ \t]*+\r?\n"
 )
@@ -63,10 +64,11 @@ def load_matrix(
     is_path = "/" in text or "\\" in text or text.lower().endswith(SUFFIXES)
     known = ", ".join(families)
     if not text or not (is_path or path.exists()):
-        near = difflib.get_close_matches(name.lower(), families, n=1, cutoff=0)[0]
+        near = [family for family in families if name.lower().startswith(family)]
+        near = near or difflib.get_close_matches(name.lower(), families, n=1, cutoff=0.5)
         raise InputError(
-            f"{name!r} is no family, did you mean {near!r}? "
-            f"Families: {known}; or the path of a {', '.join(SUFFIXES)} file"
+            f"{name!r} is no family{f', did you mean {near[0]!r}? Families' if near else ''}: "
+            f"{known}; or the path of a {', '.join(SUFFIXES)} file"
         )
     if options:
         raise InputError(f"{path}: a file has no options, found {', '.join(options)}")
@@ -76,7 +78,7 @@ def load_matrix(
 def _read(path: Path, square: bool, instead: str) -> csr_array:
     content = read_unpacked(path, instead)
     if content[: len(BANNER)].lower() != BANNER.lower():
-        raise InputError(f"{path}: not a Matrix Market file, its first line must say so")
+        raise InputError(f"{path}: not a Matrix Market file, {FIRST_LINE}")
     content = BANNER + content[len(BANNER) :] + b"\n"  # SciPy knows this spelling only
     try:
         # SciPy's reader winds an open file back to where its header ended, and ends the process

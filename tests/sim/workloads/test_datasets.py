@@ -313,15 +313,23 @@ TOP, NO_LOSS = {"positive": ">=1"}, {"loss": Loss.LINEAR}
             )
         ],
         (CSV, {}, "is CSV: name the column of the labels by --label, one of species, length"),
-        (CSV, {"label": "color"}, "one of species, length, width; 'color' is not there once"),
-        ("a,a\n1,2", {"label": "a"}, "one of a, a; 'a' is not there once"),
+        (CSV, {"label": "color"}, "one of species, length, width; no column has the name 'color'"),
+        ("a,a\n1,2", {"label": "a"}, "one of a, a; two columns have the name 'a'"),
         ("1,2\n3,4", {"label": "1"}, "is CSV without names of columns"),
         *[
             (f"y,a\n1,2\n{line}", {"label": "y"}, f"line 3: {line!r} {says}")
             for line, says in (
-                ("1,setosa", "is not 2 numbers, divided by ','"),
-                ("1,nan", "is not 2 numbers"),
-                ("1,2,3", "is not 2 numbers, divided by ',' (at '1,2,3')"),
+                (
+                    "1,setosa",
+                    "is not 2 numbers, divided by ',': column 'a' has 'setosa', expected a",
+                ),
+                (
+                    "1,nan",
+                    "is not 2 numbers, divided by ',': column 'a' has 'nan', expected a finite",
+                ),
+                (",2", "is not 2 numbers, divided by ',': column 'y' has '', expected a finite"),
+                ("1", "is not 2 numbers, divided by ',', but 1"),
+                ("1,2,3", "is not 2 numbers, divided by ',', but 3 (at '1,2,3')"),
                 ("1,1e999", "has a number beyond float64"),
             )
         ],
