@@ -44,6 +44,8 @@ def first_epoch(
     from sim.p4sgd.training_workload import TrainingWorkload
 
     manifest = read_manifest(package)
+    if manifest.get("board") is None:
+        raise UserError(f"{package} is for no card: ingather generate {DESIGN} --board u280 -o DIR")
     try:
         design = find_board(manifest["board"]["name"]).find(DESIGN)
         preset, changes = design.settings_of(manifest["preset"]), manifest["settings"]
@@ -95,6 +97,8 @@ def read_manifest(package: Path) -> dict:
     """Read the manifest of a worker's package for a card; raise UserError if it is none."""
     try:
         manifest = json.loads((package / MANIFEST).read_text())
+    except FileNotFoundError:
+        raise UserError(f"{package} is no package: there is no {package / MANIFEST}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{package} is no package: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("design") != DESIGN:

@@ -16,6 +16,7 @@ from gen.commands.synth import (
     estimate,
     write_json,
 )
+from gen.designs.catalogue import find_design
 
 
 def import_reports(
@@ -49,6 +50,7 @@ def import_reports(
             raise UserError(f"{design} is a file, which has its design and reports: no option fits")
         show_evidence(Path(design), json_file)
     elif not utilization:
+        find_design(design)
         raise UserError(f"design {design} needs --utilization FILE, Vivado's report")
     else:
         compare_reports(design, utilization, timing, preset, settings, json_file, jobs)

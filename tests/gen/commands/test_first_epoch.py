@@ -152,8 +152,11 @@ def test_mistakes_are_one_line(card, package, tmp_path):
     with pytest.raises(UserError, match="No such file"):
         first_epoch(package, device=str(tmp_path / "xdma7"))
     assert not list(tmp_path.glob("xdma7*"))
-    with pytest.raises(UserError, match="is no package"):
+    with pytest.raises(UserError, match=r"is no package: there is no /.*/manifest\.json$"):
         first_epoch(tmp_path)
+    (package / "manifest.json").write_text('{"design": "p4sgd-worker"}')
+    with pytest.raises(UserError, match="is for no card: ingather generate p4sgd-worker --board"):
+        first_epoch(package)
     (package / "manifest.json").write_text('{"design": "p4sgd-switch", "board": {}}')
     with pytest.raises(UserError, match="no package of p4sgd-worker for a card"):
         first_epoch(package)

@@ -94,6 +94,7 @@ def test_help_has_an_example():
     [
         (("p4sgd-engine",), "design p4sgd-engine needs --utilization FILE"),
         (("none.txt",), "cannot read none.txt: No such file"),
+        (("nowhere/none",), "no design 'nowhere/none'; "),
         ((REPORTS / "flat.rpt",), "is no evidence of a build"),
         ((REPORTS / "flat.rpt", "--preset", "tiny"), "has its design and reports: no option fits"),
     ],
