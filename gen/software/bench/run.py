@@ -60,10 +60,13 @@ def main() -> None:
 
     sys.path[:0] = [str(DESIGN), str(BENCH)]  # the simulator's Python gets the same path
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    # Models of buses use names that a later cocotb will not have, which concerns only their makers.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore::DeprecationWarning")
     top = json.loads((DESIGN / "manifest.json").read_text())["top"]
     plusargs = [whole(argument) for argument in others]
     requested.build.mkdir(parents=True, exist_ok=True)
     os.chdir(requested.build)
+    print(f"building the simulator in {Path.cwd()} ...", flush=True)
     (test,) = (path.stem for path in BENCH.glob("*.py") if "\n@cocotb" in path.read_text())
     runner: Any = get_runner(requested.simulator)
     if icarus:
@@ -134,11 +137,19 @@ def compiled(top: str, waves: bool, effort: str) -> None:
         shutil.copy2(source, source.name)
     # Only ports are seen: a name for every signal takes most of the compiler's time.
     SEEN.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n')
-    translate = [*tool.command(LINKS), "--cc", "--exe", "--vpi", str(SEEN), *WAIVED]
+    translate = [
+        *tool.command(LINKS),
+        "--cc",
+        "--exe",
+        "--vpi",
+        "--quiet-stats",
+        str(SEEN),
+        *WAIVED,
+    ]
     translate += ["--prefix", "Vtop", "-Mdir", ".", "--top-module", top, "-o", top]
     translate += ["--trace"] * waves + ["-LDFLAGS", f"-L{LIBRARIES} -lcocotbvpi_verilator"]
     # Verilator's makefile refuses a folder with blanks, which it does not name.
-    make = ["make", f"-j{os.cpu_count()}", "-f", "Vtop.mk", "CURDIR=.", *tool.variables]
+    make = ["make", "--silent", f"-j{os.cpu_count()}", "-f", "Vtop.mk", "CURDIR=.", *tool.variables]
     # One unit, as each would read the same headers again.
     make += ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={effort}", f"OPT_GLOBAL={effort}"]
     environment = os.environ | {"MAKEFLAGS": ""} | tool.environment(LINKS)

@@ -77,6 +77,8 @@ def test_a_bench_runs_as_it_is(name, tmp_path):
     done = bench(tmp_path, *arguments(name, tmp_path), PYTHONPATH=hidden)
     assert done.returncode == 0, done.stdout[-4000:]
     assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
+    assert done.stdout.startswith("building the simulator in ")
+    assert not [each for each in ("Deprecation", "g++ ", "Verilator: ") if each in done.stdout]
     assert name != "p4sgd-worker" or "all 64 weights equal the golden model's" in done.stdout
     assert sorted(folder.rglob("*")) == before
 
