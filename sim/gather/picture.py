@@ -80,7 +80,7 @@ def draw_bandwidths(axes: Any, engines: Sequence[float], best: float) -> None:
     """Draw the bandwidth of each engine, below the best case of its link."""
     names = [f"engine {number}" for number in range(len(engines))]
     bars = axes.bar(names, [item / 1e9 for item in engines], 0.5, color=RTL, label="rows, RTL")
-    axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+    axes.bar_label(bars, fmt="%.2f", label_type="center", color="white", fontsize=8)
     axes.axhline(best / 1e9, color="0.4", linestyle="--", label="best case of a link")
     axes.set_title("bandwidth of each engine", fontsize=10)
     axes.set_ylabel("GB/s")

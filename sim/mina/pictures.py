@@ -107,11 +107,14 @@ def draw_scores(figure: Figure, schedule: Schedule) -> None:
     values = [[parts[model, size] for size in sizes] for model in models]
     image = np.array([[np.nan if each is None else each for each in row] for row in values])
     axes.set_facecolor("0.85")
+    axes.set_title("score: share that is saved of what INA could save", fontsize=10)
     axes.imshow(image, aspect="auto", cmap="RdYlGn", vmin=0, vmax=1)
     for row, cells in enumerate(values):
         for column, each in enumerate(cells):
             text = "-" if each is None else f"{each:.2f}"
-            axes.text(column, row, text, ha="center", va="center", fontsize=8)
+            dark = each is not None and abs(each - 0.5) > 0.35  # of the colours
+            color = "white" if dark else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=8, color=color)
     axes.set_xticks(range(len(sizes)), ["all" if size is None else str(size) for size in sizes])
     axes.set_yticks(range(len(models)), ["all" if model is None else model for model in models])
     axes.set_xlabel("hosts")
