@@ -55,7 +55,8 @@ class SwitchShape:
         """Raise UserError if there are more workers than ports."""
         refuse(
             workers > self.ports,
-            f"{workers} workers need {workers} ports, the switch has {self.ports}",
+            f"{workers} workers need {workers} ports, the switch has {self.ports}: take --workers"
+            f" {self.ports}, or a --preset with more ports",
         )
 
 

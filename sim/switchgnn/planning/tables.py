@@ -119,13 +119,13 @@ def tables(
     refuse(
         len(rows) > shape.rows,
         f"the lists have {len(rows)} rows of {shape.banks} entries, the switch's memory holds"
-        f" {shape.rows}",
+        f" {shape.rows}; a larger --preset holds more",
     )
     descriptors, result_vertex, descriptor_first = _descriptors(cut, senders, placement)
     refuse(
         len(descriptors) > shape.descriptor_rows,
         f"the blocks have {len(descriptors)} rows of {shape.banks} descriptors, the switch's memory"
-        f" holds {shape.descriptor_rows}",
+        f" holds {shape.descriptor_rows}; a larger --preset holds more",
     )
     refuse(
         length.max() > MAX_ROWS,

@@ -134,7 +134,7 @@ def bad_files(folder):
         (["--data", "nan.npz"], "nan.npz: features must be finite"),
         (["--data", "halves.npz"], "halves.npz: labels must be integers [40], not float64"),
         (["--labels", "41"], "class 0 has 15 vertices, but labels asks for 41"),
-        (["--workers", "4"], "4 workers need 4 ports, the switch has 3"),
+        (["--workers", "4"], "the switch has 3: take --workers 3, or a --preset with more"),
         (["--partition", "alike.npy"], "the partition cuts no edge"),
         (["--partition", "few.npy"], "few.npy: the partition must have a worker for each of 40"),
         (["--set", "rows=8"], "rows of 2 entries, the switch's memory holds 8"),
