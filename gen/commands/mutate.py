@@ -107,7 +107,8 @@ def mutate(
     write(output, plans, results, scores)
     show(scores, output)
     for reason in idle(reasons, results.values()):
-        typer.echo(f"matches nothing: {reason.component}: {reason.mutant or reason.like}")
+        entry = f"{reason.component}: {reason.mutant or reason.like}"
+        typer.echo(f"note: no survivor of this run is in survivors.toml's entry {entry}")
     if lines := below(scores):
         raise UserError(f"{len(lines)} of {len(scores)} components fall short: {'; '.join(lines)}")
 
