@@ -190,7 +190,10 @@ def test_what_came_to_nothing_is_warned_of(tmp_path):
         ({"workers": 5}, "5 workers need 5 ports, the switch has 4"),
         ({"partition": "missing.npy"}, "missing.npy: no such file"),
         ({"labels": 41}, "class 0 has .* vertices, but labels asks for 41"),
-        ({"params": replace(TINY, rows=2)}, "the lists have .* rows of 2 .* holds 2; a larger --preset"),
+        (
+            {"params": replace(TINY, rows=2)},
+            "have .* rows of 2 .* holds 2; a larger --preset",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path, settings, message):
