@@ -91,7 +91,7 @@ def sections(values: Mapping[str, Any]) -> list[Section]:
         "function": "Function",
         "blocks": "Block diagram",
         "ports": "Ports",
-        "rules": "Interfaces",
+        "rules": "Interfaces" if values["rules"] else "",
         "timing": "Timing",
         "capacity": "Capacity" if values["capacity"] else "",
         "registers": "Registers" if values["map"] else "",

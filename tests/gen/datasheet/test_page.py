@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from gen.base.emission.emit import emit
+from gen.datasheet.interfaces import SIGNAL, interfaces
 from gen.datasheet.page import datasheet
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from gen.designs.catalogue import find_design
@@ -163,3 +164,13 @@ def test_code_and_markup():
     assert to_html("``a < b`` & :class:`x.Y`, `z`") == (
         "<code>a &lt; b</code> &amp; <code>x.Y</code>, <code>z</code>"
     )
+
+
+def test_a_design_without_buses_has_no_empty_parts(demo, monkeypatch):
+    parts = ("<h3>Buses and streams", ">Interfaces<")
+    assert all(part in sheet(demo) for part in parts)
+    monkeypatch.setattr(
+        "gen.datasheet.page.interfaces",
+        lambda component: [each for each in interfaces(component) if each.kind == SIGNAL],
+    )
+    assert not any(part in sheet(demo) for part in parts)
