@@ -59,8 +59,10 @@ def run_regression(options: Options, listener: Listener) -> Outcome:
     """Run the tests that ``options`` name; the outcome has all that end, even if interrupted."""
     collector = Collector(listener, options.seeds[0])
     # Options that the shell has for pytest are not the regression's, nor its workers'.
-    hidden = {name: None for name in os.environ if name.startswith("PYTEST_")}
-    with chdir(options.root), termination_as_interrupt(), changed(hidden):
+    own: dict[str, str | None] = {name: None for name in os.environ if name.startswith("PYTEST_")}
+    # The tests may set a day for their pages, which is not that of the regression's.
+    own["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH")
+    with chdir(options.root), termination_as_interrupt(), changed(own):
         try:
             status = pytest.main(arguments(options), plugins=[collector])
         except KeyboardInterrupt:

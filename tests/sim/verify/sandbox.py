@@ -12,7 +12,11 @@ __all__ = ["CHECKOUT", "call", "make", "run"]
 
 SETTINGS = '[tool.pytest.ini_options]\naddopts = "-ra"\n'
 
-CONFTEST = 'pytest_plugins = ["sim.verify.plugin"]\n'
+CONFTEST = """\
+import os
+pytest_plugins = ["sim.verify.plugin"]
+os.environ["SOURCE_DATE_EPOCH"] = "0"
+"""
 
 FAKE = '''\
 import os
