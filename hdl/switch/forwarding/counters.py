@@ -53,7 +53,7 @@ class PacketMeter(Component):
         super().__init__(params, ports | {"measures": Out(layout)})
 
     def build(self, m: Module) -> None:
-        beats = Signal(8)  # of the packet before this one
+        beats = Signal(8)  # of the packet before this one, at most 254
         first, ends = Signal(init=1), Signal()
         kind, now = Signal(len(KINDS)), Signal(len(KINDS))
         length = Signal(LENGTH_BITS)
@@ -65,7 +65,7 @@ class PacketMeter(Component):
             m.d.sync += [
                 first.eq(self.last),
                 kind.eq(now),
-                beats.eq(Mux(self.last, 0, beats + ~beats.all())),
+                beats.eq(Mux(self.last, 0, beats + ~beats[1:].all())),
                 length.eq((Cat(last, beats) + 1 + FCS_BYTES)[:LENGTH_BITS]),
             ]
         above = [length >= least for least in RANGES] + [Const(0)]

@@ -36,6 +36,23 @@ def frame(dest, source, length=60, *, tag=None, tos=None):
     return (head + random.randbytes(max(0, length - len(head))))[:length]
 
 
+def any_frame(ports, port):
+    """Return a packet of any kind, and whether its checksum is wrong."""
+    kind, to = random.random(), random.choice(ports)
+    dest = host(to, random.randrange(4))  # of hosts that sent, and of others
+    if kind < 0.1:
+        dest = random.choice((BROADCAST, b"\x01\x00\x5e\x00\x00\x01"))
+    elif kind < 0.15:
+        dest = bytes.fromhex("0180c20000") + bytes((random.randrange(32),))
+    tag = random.choice((None, None, random.choice((0, 5, 6, 7)) | random.randrange(8) << 13))
+    tos = random.choice((None, random.randrange(256)))
+    length = random.choice((60, 61, 64, 65, 100, 128, random.randint(60, 400), 1518))
+    if kind > 0.95:
+        length = random.choice((random.randint(1, 59), 1519, 1600, 4000))
+    source = host(port, random.randrange(3))
+    return frame(dest, source, length, tag=tag, tos=tos), random.random() < 0.05
+
+
 class SwitchBench:
     """Has sources, sinks and a host of a switch, its golden model, and what has to leave."""
 

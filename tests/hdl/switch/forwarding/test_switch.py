@@ -11,7 +11,7 @@ from hdl.switch.forwarding.switch import ForwardingSwitch
 from sim.golden.forwarding.switch import Header, marked
 from sim.harness.axi_streams import beats_of
 from sim.harness.streams import STALLS, always, edges, never, often
-from tests.hdl.switch.forwarding.bench import BROADCAST, SwitchBench, frame, host
+from tests.hdl.switch.forwarding.bench import BROADCAST, SwitchBench, any_frame, frame, host
 from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is no packet"
@@ -52,23 +52,6 @@ async def one_packet_takes_the_stated_latency(dut):
     await bench.check_counters()
 
 
-def any_frame(bench, port):
-    """Return a packet of any kind, and whether its checksum is wrong."""
-    kind, to = random.random(), random.choice(bench.ports)
-    dest = host(to, random.randrange(4))  # of hosts that sent, and of others
-    if kind < 0.1:
-        dest = random.choice((BROADCAST, b"\x01\x00\x5e\x00\x00\x01"))
-    elif kind < 0.15:
-        dest = bytes.fromhex("0180c20000") + bytes((random.randrange(32),))
-    tag = random.choice((None, None, random.choice((0, 5, 6, 7)) | random.randrange(8) << 13))
-    tos = random.choice((None, random.randrange(256)))
-    length = random.choice((60, 61, 64, 65, 100, 128, random.randint(60, 400), 1518))
-    if kind > 0.95:
-        length = random.choice((random.randint(1, 59), 1519, 1600, 4000))
-    source = host(port, random.randrange(3))
-    return frame(dest, source, length, tag=tag, tos=tos), random.random() < 0.05
-
-
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def packets_of_all_kinds_go_where_they_belong(dut, stalls):
@@ -90,7 +73,7 @@ async def packets_of_all_kinds_go_where_they_belong(dut, stalls):
     for _ in range(12):
         for _ in range(random.randint(1, 12)):
             for k in bench.ports:
-                octets, corrupt = any_frame(bench, k)
+                octets, corrupt = any_frame(bench.ports, k)
                 bench.send(k, octets, corrupt=corrupt)
         await bench.drain()
     await bench.check_counters()
