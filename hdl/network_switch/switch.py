@@ -38,8 +38,9 @@ class NetworkSwitch(Component):
     behind so many registers (:class:`FarEngine`), as the memories of all fill more than a die.
     Packets of NetSparse wait for their engine in buffers (:class:`LosslessPort`). ``pause``, from
     registers, has a bit for each priority of PFC that the neighbour of a port must pause;
-    ``paused`` has a bit for each that the neighbour pauses. What leaves at a port that is ``down``
-    is dropped and counted, and nothing waits for it. ``s_axis`` is always ready.
+    ``paused`` has a bit for each that the neighbour pauses. Nothing enters or leaves by a port that
+    is ``down``, or that forwarding's ``shut_ports`` names: it is dropped and counted, and nothing
+    waits for it. ``s_axis`` is always ready.
 
     Registers are in pages of 4 KB: the switch's own, then those of each of its ``pages``.
     Throughput: a beat of 64 bytes a cycle at every port, each way, and in each engine what its own

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib.wiring import In
 
 from hdl.common.packet_split import PacketSplit, PacketSplitParams
@@ -31,14 +31,15 @@ class Classifier(PacketSplit):
     """Sends a packet of ``mac`` to the stream ``o[k]`` whose protocols recognise it.
 
     All others go to the last ``o``, but for those to the switch's own ``address``: these are
-    foreign. Packets that are too short to be recognised go to the last ``o``, too.
+    foreign. Packets that are too short to be recognised go to the last ``o``, too, and so do all
+    that begin while ``closed``.
     """
 
     params: ClassifierParams
 
     def __init__(self, params: ClassifierParams) -> None:
         self.kinds = params.count + 1
-        super().__init__(params, address=In(48))
+        super().__init__(params, address=In(48), closed=In(1))
 
     def kind_of(self, m: Module, beat: Any) -> Value:
         """Return a bit for each stream, and one for packets to others."""
@@ -47,4 +48,5 @@ class Classifier(PacketSplit):
             for protocols in self.params.streams
         )
         own = beat.tkeep[5] & (beat.tdata[:48] == self.address)
-        return Cat(known, ~known.any() & ~own)
+        streams = Mux(self.closed, 0, known)
+        return Cat(streams, self.closed | ~(known.any() | own))

@@ -79,8 +79,8 @@ COMMANDS = (
     ),
     Register(
         "port_state",
-        "Sets which ports are shut, and tells which are down: what should leave there is dropped.",
-        rw("shut_ports", 1 << PORT_BITS, "sets which ports are shut, as if without a link"),
+        "Sets which ports are shut, and tells which are down: no packet passes these.",
+        rw("shut_ports", 1 << PORT_BITS, "sets by which ports nothing enters or leaves"),
         ro("ports_down", 1 << PORT_BITS, "tells which ports have no link or are shut"),
     ),
     Register(

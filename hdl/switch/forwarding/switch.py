@@ -53,8 +53,8 @@ class ForwardingSwitch(Component):
     A port is down while its bit of ``down`` is high, as that of a port without a link should be, or
     while the host shuts it. Whatever waits for it is dropped and counted, of engines too, so that
     it fills no memory; pauses of its neighbour do not count; its addresses are forgotten, but for
-    static ones. What comes from it is in no group. A packet that is leaving when the port goes down
-    ends with a beat with ``tuser``.
+    static ones. What begins to come from it, for engines too, is in no group. A packet that is
+    leaving when the port goes down ends with a beat with ``tuser``.
 
     Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
     the last beat says that its checksum is bad. Latency: :attr:`latency` at most, from a packet's
@@ -99,7 +99,7 @@ class ForwardingSwitch(Component):
             m.submodules[f"ingress_{k}"] = ingress = ForwardingIngress(params)
             m.submodules[f"memory_{k}"] = memory = PacketMemory(params)
             m.submodules[f"egress_{k}"] = egress = ForwardingEgress(params)
-            foreign.append(self.classify(m, k, ingress, registers.control))
+            foreign.append(self.classify(m, k, ingress, table.down[k], registers.control))
             to_axis(m, egress.o, flipped(self.m_axis[k]))
             out, beat = self.m_axis[k], egress.o.payload
             m.d.comb += [out.tuser.eq(beat.last & ~beat.keep[0]), out.tkeep[0].eq(1)]
@@ -136,7 +136,7 @@ class ForwardingSwitch(Component):
         discarded = [egress.discarded for egress in outputs]
         self.count(m, inputs, lost, foreign, discarded, table, registers)
 
-    def classify(self, m: Module, k: int, ingress, control) -> Value:
+    def classify(self, m: Module, k: int, ingress, down, control) -> Value:
         """Send the packets of port ``k`` to the engines and ``ingress``; return what is foreign."""
         port, streams = flipped(self.s_axis[k]), self.params.recognisers
         if not streams:
@@ -149,6 +149,7 @@ class ForwardingSwitch(Component):
             classifier.address.eq(
                 in_lanes(Cat(control.switch_address_low, control.switch_address_high))
             ),
+            classifier.closed.eq(down),
             port.tready.eq(1),
             ingress.passes.eq(classifier.o[-1].tvalid),
         ]
@@ -163,8 +164,11 @@ class ForwardingSwitch(Component):
         """Connect port ``k``'s ingress to its memory, to the table and to its settings."""
         look_up = ("mac", "group", "hit", "port")
         mac, group, hit, port = (getattr(table, name)[k] for name in look_up)
+        # The ingress judges a packet two cycles later than the classifier has seen the port down.
+        recent = Signal(2, name=f"recently_down_{k}")
+        m.d.sync += recent.eq(Cat(table.down[k], recent[0]))
         m.d.comb += [
-            ingress.own.eq(Mux(table.down[k], 0, 1 << k)),
+            ingress.own.eq(Mux(table.down[k] | recent.any(), 0, 1 << k)),
             ingress.settings.eq(settings),
             ingress.congested.eq(memory.congested),
             mac.eq(ingress.mac),
@@ -197,14 +201,16 @@ class ForwardingSwitch(Component):
         """Queue the addresses that may be learned; return which ports lose one, being full."""
         shape, lost = LEARNED.size, []
         m.submodules.learners = learners = StreamArbiter.sized(shape=shape, count=len(inputs))
+        changed = Signal()  # entries, or where some address is, or one has not been entered
+        m.d.sync += changed.eq(table.age | table.clear | table.start | table.events.any())
         for k, ingress in enumerate(inputs):
             fifo = Fifo(FifoParams(shape=shape, depth=LEARNING_DEPTH))
             m.submodules[f"learned_{k}"] = fifo
             latest = Signal(LEARNED, name=f"latest_{k}")
-            known = Signal(name=f"known_{k}")  # the latest was queued since the last scan began
+            known = Signal(name=f"known_{k}")  # the latest was queued since the table has changed
             may = control.learning & ~table.closed[k]
             comes = ingress.learns & may & ~(known & (latest == ingress.learned))
-            with m.If(table.age | table.clear | table.closed[k]):
+            with m.If(changed | table.closed[k]):
                 m.d.sync += known.eq(0)
             with m.Elif(comes & fifo.i.ready):
                 m.d.sync += [latest.eq(ingress.learned), known.eq(1)]

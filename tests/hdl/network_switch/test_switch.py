@@ -6,6 +6,7 @@ from functools import partial
 import cocotb
 import numpy as np
 
+from hdl.netsparse.protocol import Kind
 from hdl.network_switch.switch import NetworkSwitch
 from hdl.switch.forwarding.counters import COUNTERS
 from sim.harness.axi_streams import beats_of
@@ -15,6 +16,7 @@ from sim.harness.verilator import component_in_simulator, simulate
 from sim.network_switch import systems
 from sim.network_switch.hosts import address_of
 from tests.hdl.network_switch.bench import TINY, begin, cycles_to, run_all
+from tests.hdl.u280.packet_bench import header
 
 READY = 300  #: cycles after a reset until the memories of forwarding have room
 
@@ -89,3 +91,14 @@ async def frames_of_engines_to_others_are_forwarded(dut):
     assert await driver.counted("port", COUNTERS, names=["out_discards"], wait=2) == {
         "out_discards": 1
     }
+    await driver.write(clear_counters=1, counter_part=0, shut_ports=1)
+    for octets in (
+        frame,
+        header(Kind.READ.value),
+        other,
+        strange,
+    ):  # all that comes from a port that is shut
+        network.sources[0].extend([*beats_of(octets)])
+    await edges(dut.clk, 200)
+    counts = await driver.counted("port", COUNTERS, names=["in_no_group", "in_foreign"], wait=2)
+    assert counts == {"in_no_group": 4, "in_foreign": 0}

@@ -44,11 +44,13 @@ def output_of(octets):
     return 0 if kind < 4 or kind >= 32 else 1 if kind < 16 else FOREIGN
 
 
-@crossed(stall=[never, often], us=100)
-async def every_packet_goes_where_its_protocol_says(dut, stall):
+@crossed(stall=[never, often], closed=[0, 1], us=100)
+async def every_packet_goes_where_its_protocol_says(dut, stall, closed):
+    """While the port is closed, all go to the last output."""
+    dut.closed.value = closed
     dut.address.value = int.from_bytes(OWN, "little")
     await start(dut)
-    sent = [draw() for _ in range(400)]
+    sent = [(octets, ELSE if closed else to) for octets, to in (draw() for _ in range(400))]
     takers = [Taker(dut, f"o_{k}") for k in range(ELSE + 1)]
     foreign = Recorder(dut, "foreign", {})
     broken = set(random.sample(range(400), 50))
@@ -59,5 +61,5 @@ async def every_packet_goes_where_its_protocol_says(dut, stall):
         assert [*zip(taker.packets(), ends, strict=True)] == [
             (packet, number in broken) for number, (packet, to) in enumerate(sent) if to == k
         ]
-    assert {to for _, to in sent} == {*range(FOREIGN + 1)}
+    assert {to for _, to in sent} == ({ELSE} if closed else {*range(FOREIGN + 1)})
     assert len(foreign.cycles) == sum(to == FOREIGN for _, to in sent)

@@ -221,31 +221,23 @@ async def a_storm_is_bounded_by_the_limit(dut):
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
-async def an_address_moves_and_is_forgotten(dut):
-    """Packets follow an address to its new port, except for a static one, until it is too old."""
+async def an_address_is_forgotten_when_it_is_too_old(dut):
+    """A static one stays, and does not move to the port that it sends from."""
     bench = await introduced(dut)
-    moving = host(9)
-    for port in (0, 2, 1, 2):
-        bench.send(port, frame(BROADCAST, moving))
-        await bench.drain()
-        for k in bench.ports:
-            bench.send(k, frame(moving, host(k)))
-        await bench.drain()
-    fixed = host(8)
+    old, fixed = host(9), host(8)
     await bench.operate("WRITE", fixed, port=0)
     bench.golden.table.write(int.from_bytes(fixed, "big"), 0, 0)
-    bench.send(2, frame(BROADCAST, fixed))
-    await bench.drain()
-    bench.send(1, frame(fixed, host(1)))
-    await bench.drain()
-    assert await bench.registers.read("table_moved") == bench.golden.table.moved == 3
+    for port, to, source in ((2, BROADCAST, old), (2, BROADCAST, fixed), (1, fixed, host(1))):
+        bench.send(port, frame(to, source))
+        await bench.drain()
+    assert await bench.registers.read("table_moved") == 0
     await bench.registers.write(ageing=4)
     await edges(dut.clk, 3 * 4 * bench.params.age_cycles)
     for _ in range(2):
         bench.golden.table.age()
     await bench.registers.write(ageing=0)
     for k in bench.ports:
-        bench.send(k, frame(moving, host(k)))
+        bench.send(k, frame(old, host(k)))
         bench.send(k, frame(fixed, host(k)))
     await bench.drain()
     assert await bench.registers.read("table_aged")
@@ -362,4 +354,40 @@ async def a_port_goes_down_and_returns(dut, stall, lossless):
     for k in (dead, *others, *others):  # an address that was the last to be learned, too
         bench.send(k, frame(host(dead, 1), host(k, 1)))
         await bench.drain()
+    await bench.check_counters()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def faults_count_as_in_the_golden_switch(dut):
+    """Packets are lost, repeated and cut on their ways; ports go down; hosts of a full row move."""
+    bench = await SwitchBench(dut).begin()
+    table = bench.golden.table
+    macs = [b"\2" + random.randbytes(5) for _ in range(40 * bench.params.rows)]
+    numbers = {mac: int.from_bytes(mac, "big") for mac in macs}
+    row = table.row(numbers[macs[0]])
+    macs = [mac for mac in macs if table.row(numbers[mac]) is row][: WAYS + 3]
+    events = [*((macs[0], port) for port in (0, 1, 0)), *((mac, 0) for mac in macs[1:])]
+    events += [(random.choice(macs), random.choice(bench.ports)) for _ in range(80)]
+    for n, (mac, port) in enumerate(events):
+        octets = frame(random.choice((*macs, BROADCAST)), mac, random.choice((60, 65, 200)))
+        fault = random.choice(("", "lost", "twice", "cut", "short")) if n > 2 + len(macs) else ""
+        octets = octets[: random.randint(14, 59) if fault in ("cut", "short") else None]
+        for _ in range({"lost": 0, "twice": 2}.get(fault, 1)):
+            bench.send(port, octets, corrupt=fault == "cut")
+            await bench.drain()
+        if n % 16 == 15:
+            await bench.down(*random.sample(bench.ports, n // 16 % 2))
+            bench.fell.clear()  # nothing was on its way
+            refused = not table.write(numbers[mac], 0, port)
+            assert (await bench.operate("WRITE", mac, port=port))["refused"] == refused
+            for _ in range(2):  # it is learned again each time that the host removes it
+                await bench.operate("REMOVE", mac)
+                table.remove(numbers[mac], 0)
+                for to, source, k in ((BROADCAST, mac, port), (mac, BROADCAST, (port + 1) % 3)):
+                    bench.send(k, frame(to, source))
+                    await bench.drain()
+    counted = [await bench.registers.read(f"table_{name}") for name in ("moved", "full")]
+    assert counted == [table.moved, table.full]
+    assert all(counted)
+    assert not sum(bench.lost.values())
     await bench.check_counters()
