@@ -20,6 +20,9 @@ SIZES = [
 test_packet_memory = simulated(PacketMemory, SIZES, __name__)
 READ = DualPortMemory.latency  #: cycles from a read to its beat
 SEEN = 3  #: cycles until a beat that comes or is free counts
+#: cycles with a beat, those with a turn if there may be one, and open queues, as shares
+FULL, HALF_OPEN = (1, 0.05, 1), (1, 1, 0.5)
+RATES = FULL, HALF_OPEN, (1, 1, 1), (0.2, 1, 1)
 
 
 def packet(params, most):
@@ -53,9 +56,9 @@ class MemoryBench(Bench):
         more = *self.names("requesting"), *self.names("open"), "pause", "congested"
         self.shown = self.record("", *ports, *more)
 
-    async def phase(self, cycles, *, cut=False):
-        """Let packets come, faster than they leave, as fast, or slower; perhaps cut the last."""
-        most, rate, opens = random.choice(((1, 0.05, 1), (1, 1, 1), (1, 1, 0.5), (0.2, 1, 1)))
+    async def phase(self, cycles, rates, *, cut=False):
+        """Let packets come and leave, at their rates; perhaps cut the last."""
+        most, rate, opens = rates
         share = range(self.params.share)
         above = random.choice(share)
         levels = {"pause_above": above, "resume_at": random.randint(0, above)}
@@ -200,13 +203,14 @@ async def equals_its_rules_in_every_cycle(dut):
     await bench.begin(after_anything=True)
     for cycles in random.choices(range(300), k=4):
         await bench.reset()
-        await bench.phase(bench.params.beats + cycles, cut=True)
+        await bench.phase(bench.params.beats + cycles, HALF_OPEN, cut=True)
         bench.set(turn={"valid": 0})
         bench.given = False
     await bench.reset()
     bench.keep()
-    for n in range(13):
-        await bench.phase(300 if n else bench.params.beats)
+    await bench.phase(5 * bench.params.beats, FULL)
+    for rates in random.choices(RATES, k=11):
+        await bench.phase(300, rates)
     await bench.give_turns(8 * bench.params.beats, 1, 1)
     bench.shown.stop()
     checker = Checker(bench.params, bench.shown.beats)
