@@ -67,7 +67,7 @@ async def the_command_line_sets_and_shows(dut):
     )
     assert await run("find", str(host(3).hex(":")), "0") == "no entry\n"
     await run("port", "2", "5", "0,5")
-    await run("shut", "2")  # which forgets its host
+    await run("shut", "2,2")  # which forgets its host
     assert "port 2: own group 5, member of [0, 5], down" in await run("ports")
     for line in ("vlan 5 100", "code 46 1", "share 0 1 2 9", "lossless 1", "flooding 9 9"):
         await run(*line.split())

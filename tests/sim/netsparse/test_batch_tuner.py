@@ -50,6 +50,17 @@ def test_another_matrix_is_measured_anew(rng):
     assert settle(tuner, lambda batch: 10 + abs(batch - 16))[-1] == 16
 
 
+def test_the_last_time_of_a_batch_counts():
+    """A time that grows slowly is no other matrix's, and in the end another batch is the best."""
+    tuner = BatchTuner(64, least=4, most=4096)
+    assert settle(tuner, lambda batch: 100 + abs(batch - 256))[-1] == 256
+    for step in range(1, 5):
+        tuner.report(100 * 1.2**step)
+        assert (tuner.batch, tuner.settled) == (256, True)
+    tuner.report(100 * 1.2**5)
+    assert (tuner.batch, tuner.settled) != (256, True), "128 took less"
+
+
 def test_batches_that_cannot_be():
     for sizes in ((0, 0, 9), (5, 6, 9), (9, 1, 8)):
         with pytest.raises(ValueError, match="batches must be 1 <= least <= first <= most"):
