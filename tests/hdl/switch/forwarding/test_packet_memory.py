@@ -59,10 +59,9 @@ class MemoryBench(Bench):
     async def phase(self, cycles, rates, *, cut=False):
         """Let packets come and leave, at their rates; perhaps cut the last."""
         most, rate, opens = rates
-        share = range(self.params.share)
-        above = random.choice(share)
-        levels = {"pause_above": above, "resume_at": random.randint(0, above)}
-        self.set(levels=levels | {"ecn_above": random.choice(share)})
+        above, ecn = random.choices(range(self.params.share), k=2)
+        resume = random.randint(0, above)
+        self.set(levels={"pause_above": above, "resume_at": resume, "ecn_above": ecn})
         sent = []
         while len(sent) < cycles:
             sent += packet(self.params, most)
@@ -129,11 +128,10 @@ class Checker:
             del waiting[queue][0][1]
             entry[1] -= 1
             self.freed[now - READ + 1][queue[1]] += not entry[1]
-            inside = queue
-            if len(waiting[queue][0]) == 1:
+            inside = queue if waiting[queue][0][1:] else None
+            if inside is None:
                 del waiting[queue][0]
                 self.leaves[now - READ][queue] += 1
-                inside = None
         assert not any(waiting.values())
 
     def levels(self):
