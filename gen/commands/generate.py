@@ -41,6 +41,12 @@ def generate(
             " opennic: as a plugin of OpenNIC's shell; vitis: as a kernel for Vitis."
         ),
     ] = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CARD", help="Link the kernel for this card: u280, u55c, u50 or u250."
+        ),
+    ] = None,
     core_mhz: CoreMhz = None,
     estimate: Annotated[
         bool | None,
@@ -63,6 +69,7 @@ def generate(
     """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
     from gen.commands.generating import Order
     from gen.commands.generating import generate as write
+    from gen.shells.vitis.platforms import find_platform
 
     start = time.monotonic()
     if board is None and strict:
@@ -75,6 +82,7 @@ def generate(
         design=find_design(design),
         board=board,
         core_mhz=core_mhz,
+        platform=platform or "",
         preset=preset or "",
         changes=parse_settings(settings or []),
         estimate=estimate,
@@ -83,6 +91,10 @@ def generate(
     )
     if order.shell and (strict or core_mhz is not None):
         raise UserError("--strict and --core-mhz are for cards: the shell has clock and floorplan")
+    if platform is not None:
+        if not (order.shell and order.shell.platforms):
+            raise UserError("--platform needs --board vitis: only kernels are linked for a card")
+        find_platform(platform)
     order.params()
     check_target(output)
     with waiting(Console(stderr=True), f"generating {design}") as update:

@@ -37,6 +37,7 @@ class Order:
     design: Design
     board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
     core_mhz: float | None = None  #: clock of the core on the card, if it is not the usual one
+    platform: str = ""  #: a shell's card, if it is not the usual one
     preset: str = ""  #: name; if empty, the default of the design or of its top
     changes: Mapping[str, Any]  #: parameters that differ from the preset's
     estimate: bool | None = None  #: whether to synthesise; None: only for a card
@@ -113,6 +114,6 @@ def generate(
 
             files |= write_package(folder, emission, card, order.design, placed, resources)
         if shell is not None:
-            files |= shell.write(folder, emission, order.design)
+            files |= shell.write(folder, emission, order.design, platform=order.platform)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

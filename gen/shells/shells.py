@@ -7,6 +7,7 @@ from gen.base.errors import UserError
 from gen.board.boards import BoardDesign
 from gen.designs.catalogue import find_design
 from gen.designs.design import load
+from gen.shells.vitis.platforms import U280, find_platform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,7 @@ class Shell:
     without: Mapping[str, str] = field(default_factory=dict)  #: designs it cannot hold, and why
     takes: str  #: what it takes: why it cannot hold any other design
     part: str = "plugin"  #: what a design is in it
+    platforms: bool = False  #: whether it is chosen for which card a design is built
 
     def find(self, name: str) -> BoardDesign:
         """Return what design ``name`` becomes in the shell; raise UserError if it cannot be."""
@@ -27,9 +29,14 @@ class Shell:
         why = self.without.get(name, f"it is no {self.takes}")
         raise UserError(f"{name} cannot be a {self.part} of {self.name}: {why}")
 
-    def write(self, *args):
-        """Add what the shell's build needs to a generated folder; return its files' hashes."""
-        return load(self.writes)(*args)
+    def write(self, *args, platform: str):
+        """Add what the shell's build needs to a generated folder; return its files' hashes.
+
+        UserError if a ``platform`` is named that is not there, or that the shell does not ask for.
+        """
+        if not self.platforms:
+            return load(self.writes)(*args)
+        return load(self.writes)(*args, find_platform(platform or U280.name))
 
 
 OPENNIC = Shell(
@@ -45,6 +52,7 @@ OPENNIC = Shell(
 VITIS = Shell(
     name="vitis",
     part="kernel",
+    platforms=True,
     takes="design with registers",
     writes="gen.shells.vitis.package:write_kernel",
     without={

@@ -108,12 +108,12 @@ class Kernel(Component):
         """Return the index of each port of the network; None for the only one."""
         return list(range(*self.macs)) if self.macs else [None]
 
-    def banks(self) -> tuple[str, ...]:
-        """Return the memory bank of each manager's buffer, those of HBM as far apart as can be."""
+    def banks(self, memory: str = "HBM", count: int = HBM_CHANNELS) -> tuple[str, ...]:
+        """Return the bank of each manager's buffer, as far apart as can be in the card's memory."""
         names = self.kernel.managers
-        in_hbm = [name for name in names if name not in self.in_host]
+        on_card = [name for name in names if name not in self.in_host]
         return tuple(
-            f"HBM[{in_hbm.index(name) * HBM_CHANNELS // len(in_hbm)}]" if name in in_hbm else HOST
+            f"{memory}[{on_card.index(name) * count // len(on_card)}]" if name in on_card else HOST
             for name in names
         )
 

@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 from gen.board.check import compare
 from gen.board.hierarchy import read_verilog
 from gen.output.folder import MANIFEST
-from hdl.vitis.kernel import HBM_CHANNELS, HOST
+from gen.shells.vitis.platforms import PLATFORMS, Platform
+from hdl.vitis.kernel import HOST
 
 CLOCKING = {"ap_clk": "input", "ap_rst_n": "input"}
 INTERRUPT = {"interrupt": "output"}
@@ -20,7 +21,9 @@ Ports = Mapping[str, tuple[str, int]]
 
 def problems(folder: Path) -> list[str]:
     """Return what is wrong with the package of a kernel in ``folder``, a line each."""
-    top = json.loads((folder / MANIFEST).read_text())["top"]
+    manifest = json.loads((folder / MANIFEST).read_text())
+    top, name = manifest["top"], manifest["board"]["name"]
+    platform = next(each for each in PLATFORMS.values() if each.platform == name)
     try:
         ports = read_verilog(sorted(folder.glob("rtl/*.v")))[top].ports
         kernel = ET.parse(folder / "kernel.xml").getroot().find("kernel")
@@ -30,7 +33,7 @@ def problems(folder: Path) -> list[str]:
         return [f"kernel.xml is not of {top}"]
     return [
         *check_kernel(kernel, ports),
-        *check_connectivity(kernel, (folder / "connectivity.cfg").read_text()),
+        *check_connectivity(kernel, (folder / "connectivity.cfg").read_text(), platform),
     ]
 
 
@@ -95,7 +98,7 @@ def check_port(port: ET.Element, own: Ports) -> Iterator[str]:
             yield f"port {name}: {signal} is {actual} in the Verilog, not {(expected, width)}"
 
 
-def check_connectivity(kernel: ET.Element, text: str) -> Iterator[str]:
+def check_connectivity(kernel: ET.Element, text: str, platform: Platform) -> Iterator[str]:
     """Report what connectivity.cfg has of the kernel's ports, and does not have of them."""
     lines = re.findall(r"^(\w+)=(\S+)$", text, re.MULTILINE)
     kernels = dict(re.findall(r"^nk=(\w+):1:(\w+)$", text, re.MULTILINE))
@@ -108,8 +111,8 @@ def check_connectivity(kernel: ET.Element, text: str) -> Iterator[str]:
         places = value.split(":")
         if option == "sp":
             used[option].append(places[0])
-            channel = re.fullmatch(r"HBM\[(\d+)\]", places[1])
-            if places[1] != HOST and (not channel or int(channel[1]) >= HBM_CHANNELS):
+            bank = re.fullmatch(rf"{platform.memory}\[(\d+)\]", places[1])
+            if places[1] != HOST and (not bank or int(bank[1]) >= platform.banks):
                 yield f"connectivity.cfg: there is no memory {places[1]}"
         elif option == "stream_connect":
             used[option] += [place for place in places if place.startswith(f"{instance}.")]

@@ -1,6 +1,7 @@
 """Writes everything beside the Verilog that Vitis needs to link a design as a kernel."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from gen.ip.ipxact import Bus, buses
 from gen.output.folder import MANIFEST
 from gen.output.manifest import write_files, write_manifest
 from gen.shells.vitis.check import problems
-from gen.synth.device import U280
+from gen.shells.vitis.platforms import U280, Platform
+from gen.software.software import Software
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.registers import RegisterMap
 from hdl.vitis.kernel_control import KernelControl
 
 HERE = Path(__file__).parent
-PLATFORM = "xilinx_u280_gen3x16_xdma_1_202211_1"
 KERNEL_MHZ = CORE_MHZ  #: what designs have levels of logic for; Vitis' own default is 300
 #: file of the package <- template
 TEMPLATES = {
@@ -34,20 +35,33 @@ TEMPLATES = {
 ALL = (1 << 64) - 1  #: range of a manager, which reaches all memory
 
 
-def write_kernel(folder: Path, emission: Emission, design: Design) -> dict[str, str]:
+def write_kernel(
+    folder: Path, emission: Emission, design: Design, platform: Platform = U280
+) -> dict[str, str]:
     """Add what makes a kernel of ``emission`` to the design in ``folder``, and check the whole.
 
     Returns the hashes of the files by name, the manifest's too. UserError says what of the
-    package does not fit the Verilog.
+    package does not fit the Verilog, or that the card of ``platform`` has too few cages.
     """
+    top: Any = emission.top.component
+    if top.streams and (count := len(top.ends())) > platform.cages:
+        raise UserError(f"{design.name} has {count} ports, and an {platform.card} has one cage")
     manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["board"] = {"name": PLATFORM, "part": U280.part, "core_mhz": KERNEL_MHZ}
+    manifest["board"] = {
+        "name": platform.platform,
+        "part": platform.part,
+        "core_mhz": KERNEL_MHZ,
+    }
+    software = load(design.software)(top.params)
+    banks = top.banks(platform.memory, platform.banks)
+    software = replace(software, kernel={**software.kernel, "banks": banks})
     maps = register_maps(emission, core_of(emission, load(design.component)))
-    values = values_of(emission, design, maps)
+    values = values_of(emission, design, maps, software, platform)
     files: dict[str, str | bytes] = {
         name: environment(HERE).get_template(template).render(values)
         for name, template in TEMPLATES.items()
     }
+    files[f"{software.package}/__init__.py"] = software.init()
     for prefix, map in maps.items():
         files |= {prefix + name: text for name, text in register_documents(map).items()}
     hashes = write_files(folder, files)
@@ -58,13 +72,18 @@ def write_kernel(folder: Path, emission: Emission, design: Design) -> dict[str, 
     return hashes | written
 
 
-def values_of(emission: Emission, design: Design, maps: dict[str, RegisterMap]) -> dict[str, Any]:
+def values_of(
+    emission: Emission,
+    design: Design,
+    maps: dict[str, RegisterMap],
+    software: Software,
+    platform: Platform,
+) -> dict[str, Any]:
     """Return the variables of all templates."""
     top: Any = emission.top.component
     interfaces = [interface(bus) for bus in buses(top.signature)]
     streams = [item["name"] for item in interfaces if item["kind"] == "stream"]
-    software = load(design.software)(top.params)
-    kernel = software.kernel
+    kernel: Any = software.kernel
     control = maps[f"{KernelControl(top.kernel).registers.name}/"]
     base = min(address for address, *_ in kernel["fields"].values())
     pointers = [
@@ -92,13 +111,12 @@ def values_of(emission: Emission, design: Design, maps: dict[str, RegisterMap]) 
         "pointers": pointers,
         "banks": banks,
         "cmacs": cmacs,
-        "files": " ".join(f"{cmac['name']}.xo" for cmac in cmacs),
+        "interfaces_of_vnx": 3 if len(cmacs) > 1 else 0,
         "interrupt": top.kernel.requests,
         "breaks_off": top.breaks_off,
         # A worker without registers between dies must lie on one.
-        "slr": 0 if getattr(top.params, "slrs", 0) == 1 else None,
-        "platform": PLATFORM,
-        "part": U280.part,
+        "slr": platform.memory_slr if getattr(top.params, "slrs", 0) == 1 else None,
+        "platform": platform,
         "mhz": KERNEL_MHZ,
         "base": base,
         "beat": kernel["beat"] if top.mover else 0,

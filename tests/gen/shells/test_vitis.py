@@ -1,5 +1,6 @@
 """Tests ``ingather generate --board vitis``: what is written, its checks, and what builds it."""
 
+import json
 import re
 import shutil
 
@@ -59,8 +60,8 @@ def test_every_design_with_registers_is_a_kernel(folders, design):
     assert {*re.findall(r"^sp=\S+:(\S+)$", text, re.M)} == OTHERS[design]
     ports = {"switch": 2, "engine": 0}.get(design.rpartition("-")[2], 1)
     assert len(re.findall(r"^stream_connect=", text, re.M)) == 2 * ports
-    cmacs = "".join(f" cmac_{k}.xo" for k in range(ports))
-    assert f"CMAC ?={cmacs}\n" in (folder / "Makefile").read_text()
+    cmacs = re.findall(r"/(cmac_\d)\.xo", (folder / "Makefile").read_text())
+    assert cmacs == [f"cmac_{k}" for k in range(ports)]
     xml = (folder / "kernel.xml").read_text()
     assert ('interrupt="true"' in xml) == (ports < 2)
     readme = (folder / "README.md").read_text()
@@ -85,6 +86,45 @@ def test_what_does_not_fit_another_design_is_reported(
 ):
     spoil(folders(design), tmp_path, file, old, new)
     assert any(line in each for each in problems(tmp_path / "copy"))
+
+
+CARDS = {"u55c": ("HBM[21]", 1), "u50": ("HBM[21]", 1), "u250": ("DDR[2]", 2)}
+
+
+@pytest.mark.parametrize("card", short_and_long(CARDS, ["u55c", "u50"]))
+def test_a_kernel_is_linked_for_another_card(tmp_path, card):
+    """The buffer of the model is the last of three, which lie as far apart as can be."""
+    model, slr = CARDS[card]
+    result = ingather(*COMMAND, "--preset", "tiny", "--platform", card, "-o", tmp_path / "new")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "new"
+    text = (folder / "connectivity.cfg").read_text()
+    assert f"m_axi_model:{model}\n" in text
+    assert f"slr=cmac_0:SLR{slr}\n" in text
+    assert ("slr=worker_0:SLR0" in text) == (card != "u250")
+    host = (folder / "p4sgd_worker_host" / "__init__.py").read_text()
+    assert re.search(r'banks=\(.* "(\S+)",\),', host)[1] == model
+    board = json.loads((folder / "manifest.json").read_text())["board"]
+    assert f"_{card}_" in board["name"]
+    assert f"-part {board['part']}\n" in (folder / "tcl" / "package_kernel.tcl").read_text()
+    assert f"xc{card}-" in board["part"]
+    (folder / "connectivity.cfg").write_text(text.replace("[0]", "[32]").replace("HBM", "DDR"))
+    assert any("there is no memory DDR[" in each for each in problems(folder))
+
+
+@pytest.mark.parametrize(
+    ("design", "options", "line"),
+    [
+        ("p4sgd-switch", ("vitis", "--platform", "u50"), "has 2 ports, and an Alveo U50 has one"),
+        ("p4sgd-worker", ("vitis", "--platform", "u51"), "no platform 'u51'; did you mean u50?"),
+        ("p4sgd-switch", ("opennic", "--platform", "u50"), "--platform needs --board vitis"),
+    ],
+)
+def test_another_card_is_refused_in_one_line(tmp_path, design, options, line):
+    folder = tmp_path / "new"
+    result = ingather("generate", design, "--preset", "tiny", "--board", *options, "-o", folder)
+    assert (result.returncode, folder.exists()) == (2, False)
+    assert line in result.stderr.splitlines()[-1]
 
 
 def spoil(folder, tmp_path, file, old, new):
@@ -150,8 +190,14 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
         '#!/bin/sh\necho v++ "$@" >> $STUB_LOG\nwhile [ "$1" != -o ]; do shift; done\ntouch $2\n'
     )
     link.chmod(0o755)
-    (tmp_path / "copy" / "cmac_0.xo").touch()
-    result, reported = vivado(tmp_path / "copy", "xclbin", modules=[])
+    result, _ = vivado(tmp_path / "copy", "xclbin", modules=[])
+    assert (result.returncode, "set VNX to a checkout" in result.stderr) == (2, True)
+    vnx = tmp_path / "copy" / "vnx" / "Ethernet"
+    vnx.mkdir(parents=True)
+    (vnx / "Makefile").write_text(
+        "all:\n\tmkdir -p _x.$(DEVICE); touch _x.$(DEVICE)/cmac_$(INTERFACE).xo\n"
+    )
+    result, reported = vivado(tmp_path / "copy", "xclbin", "VNX=vnx", modules=[])
     assert result.returncode == 0, result.stderr
     busses = [line for line in reported if line.startswith("ipx::associate_bus_interfaces -busif")]
     names = re.findall(r'port name="(\w+)"', (kernel / "kernel.xml").read_text())
@@ -159,7 +205,10 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
     (packaged,) = [line for line in reported if line.startswith("package_xo")]
     assert packaged.endswith("kernel.xml")
     assert reported[-1].startswith("v++ -l -t hw --platform xilinx_u280_gen3x16_xdma_1_202211_1")
-    assert "--config connectivity.cfg --kernel_frequency 250" in reported[-1]
+    assert "--config connectivity.cfg --advanced.param" in reported[-1]
+    script = re.search(r"compiler\.userPostSysLinkOverlayTcl=(\S+)", reported[-1])
+    assert script[1] == f"{vnx.resolve()}/post_sys_link.tcl"  # it connects cages to cmacs
+    assert "--kernel_frequency 250 -o build/" in reported[-1]
 
 
 @pytest.mark.parametrize(

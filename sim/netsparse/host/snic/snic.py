@@ -105,11 +105,11 @@ class Snic(RequestRunner):
 
         The idxs are written from ``idx_address`` on, in 4 bytes each, or 8 where the table has more
         than 2^32 rows, and shared out to all units that gather: a request for each unit, or
-        requests of ``batch`` idxs, given to the units in turn
-        (``BatchTuner`` chooses how many). Requests that lost a
-        packet are tried again, ``attempts`` times in all. :class:`GatherFailed` says why others
-        failed; ValueError for idxs that are not there, a ``batch`` that makes no or too many
-        requests, or no ``watchdog``, before anything is written.
+        requests of ``batch`` idxs, given to the units in turn (``BatchTuner`` chooses how many).
+        Requests that lost a packet are tried again, ``attempts`` times in all.
+        :class:`GatherFailed` says why others failed; ValueError for idxs that are not there, a
+        ``batch`` that makes no or too many requests, or no ``watchdog``, before anything is
+        written.
         """
         expected = np.asarray(idxs)
         if not self._clients:

@@ -13,6 +13,7 @@ from sim.switchgnn.host.float_features import error_bound, exponents, features, 
 from sim.switchgnn.links import join, run
 from tests.sim.switchgnn.golden.cut_graphs import EARLY, LANES, Cut, bad_links
 
+DELIVERIES = 20_000  #: frames after which a job has failed
 WIDTHS = {"float16": (-14, 14), "float32": (-120, 120), "float64": (-900, 120)}  #: of exponents
 
 
@@ -23,7 +24,7 @@ def sums_of(rng, setup, workers):
     assert switch.start_job(0, setup=setup, epoch=1, base=0) is None
     for port, worker in workers.items():
         join(links, port, worker, "switch", port)
-    run(links, {"switch": switch}, workers, early=EARLY)
+    run(links, {"switch": switch}, workers, early=EARLY, most=DELIVERIES)
     return {at: sums for worker in workers.values() for at, sums in worker.sums.items()}
 
 
@@ -86,6 +87,12 @@ def test_sums_are_within_the_bound(rng, width):
             bound = error_bound(tops[0], count)
             assert (bound == count * 2.0 ** (tops[0].astype(float) - 15)).all()
             assert (np.abs(result - exact[v]) <= bound + np.spacing(np.abs(result))).all()
+
+
+def test_a_number_just_below_the_bound_does_not_turn_its_sign():
+    values = np.array([[np.nextafter(1.0, 0)], [-1.0]])
+    assert exponents(values[:1]).tolist() == [0]
+    assert features(values, np.array([0], np.int16)).tolist() == [[32767], [-32767]]
 
 
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
