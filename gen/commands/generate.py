@@ -44,7 +44,7 @@ def generate(
     platform: Annotated[
         str | None,
         typer.Option(
-            metavar="CARD", help="Link the kernel for this card: u280, u55c, u50 or u250."
+            metavar="CARD", help="Build the kernel for this card: u280, u55c, u50 or u250."
         ),
     ] = None,
     core_mhz: CoreMhz = None,

@@ -17,6 +17,7 @@ from gen.floorplan import netlist as planned
 from gen.synth import synthesis
 from hdl.common.registers import RegisterMap
 from hdl.u280.registers import board_registers
+from hdl.vitis.kernel_registers import kernel_registers
 from sim.harness.cache import cached_folder
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 from tests.gen.synth.circuits import CIRCUITS
@@ -44,6 +45,7 @@ def built(monkeypatch):
         if make := getattr(load(find_design(name).component), "register_map", None):
             make.cache_clear()
     board_registers.cache_clear()
+    kernel_registers.cache_clear()
     counts = Counter()
     for kind, (owner, name) in BUILT.items():
         monkeypatch.setattr(owner, name, counting(counts, kind, getattr(owner, name)))
