@@ -1,12 +1,13 @@
 """Transfers a stream from one clock to another: an asynchronous FIFO with Gray-code pointers."""
 
 from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal
-from amaranth.lib import memory, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
+from hdl.common.crossing.fifo_words import FifoWords, FifoWordsParams
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams, gray
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
@@ -69,12 +70,8 @@ class AsyncFifo(Component):
 
     def build(self, m: Module) -> None:
         bits = self.pointer.bits
-        m.submodules.words = words = memory.Memory(
-            shape=self.params.width,
-            depth=self.params.depth,
-            init=[],
-            attrs={"ram_style": "distributed"},
-        )
+        size = FifoWordsParams(width=self.params.width, depth=self.params.depth)
+        m.submodules.words = words = FifoWords(size)
         m.submodules.write_pointer = write_pointer = GrayCrossing(self.pointer)
         m.submodules.read_pointer = read_pointer = DomainRenamer(
             {"write": "read", "read": "write"}
@@ -84,9 +81,9 @@ class AsyncFifo(Component):
         m.d.write += running.eq(write_runs)
         m.d.comb += [self.write_runs.eq(running), self.read_runs.eq(read_runs)]
 
-        write = words.write_port(domain="write")
         written = Signal(bits, reset_less=True)
         ready = Signal()
+        room = Signal()
         more = (written + 1)[:bits]
         push = self.i.valid & ready
         # If the FIFO is full, the pointers' Gray codes differ in exactly the top two bits.
@@ -94,14 +91,15 @@ class AsyncFifo(Component):
         fills = Mux(push, gray(more) == full, write_pointer.gray == full)
         m.d.comb += [
             self.i.ready.eq(ready),
-            write.en.eq(push),
-            write.addr.eq(written[:-1]),
-            write.data.eq(self.i.payload),
+            words.valid.eq(self.i.valid),
+            words.room.eq(room),
+            words.word.eq(self.i.payload),
+            words.written.eq(written[:-1]),
             write_pointer.value.eq(Mux(write_clear, 0, Mux(push, more, written))),
         ]
-        m.d.write += [written.eq(write_pointer.value), ready.eq(write_runs & ~fills)]
+        m.d.comb += room.eq(write_runs & ~fills)
+        m.d.write += [written.eq(write_pointer.value), ready.eq(room)]
 
-        read = words.read_port(domain="comb")
         taken = Signal(bits, reset_less=True)
         some = Signal()  # there is a word at ``taken``
         valid = Signal()
@@ -111,7 +109,7 @@ class AsyncFifo(Component):
         seen = write_pointer.seen
         empties = Mux(pop, gray(next_) == seen, read_pointer.gray == seen)
         m.d.comb += [
-            read.addr.eq(taken[:-1]),
+            words.taken.eq(taken[:-1]),
             read_pointer.value.eq(Mux(read_clear, 0, Mux(pop, next_, taken))),
             self.o.valid.eq(valid),
         ]
@@ -120,7 +118,7 @@ class AsyncFifo(Component):
             some.eq(read_runs & ~empties),
             valid.eq(read_runs & Mux(advances, some, 1)),
         ]
-        add_lanes(m, read.data, self.o, some, runs=read_runs, domain="read")
+        add_lanes(m, words.o, self.o, some, runs=read_runs, domain="read")
 
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
         """Add the handshake of resets; return runs and clear of ``write``, then those of ``read``.

@@ -75,7 +75,8 @@ def small(tmp_path_factory):
 
 
 CROSSINGS = re.compile(
-    r"(synchroniser|reset_synchroniser|gray_crossing|async_fifo|output_lane|(stream|wire)_pipeline)_[\dx_]+"
+    r"(synchroniser|reset_synchroniser|gray_crossing|async_fifo|fifo_words|output_lane"
+    r"|(stream|wire)_pipeline)_[\dx_]+"
 )
 
 

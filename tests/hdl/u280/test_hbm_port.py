@@ -5,9 +5,14 @@ import pytest
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
+from gen.base.emission.emit import emit
+from gen.synth.limits import most_levels
+from gen.synth.synthesis import synthesise
 from hdl.common.axi import Burst
+from hdl.u280.clock_ip import HBM_MHZ
 from hdl.u280.hbm_ip import BYTES_SIZE
 from hdl.u280.hbm_port import HbmPort, HbmPortParams
+from sim.harness.cache import cached_folder
 from sim.harness.streams import STALLS, mostly, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.crossing.clocks import start
@@ -44,6 +49,12 @@ def test_crossings_know_their_clocks():
         "w": ("sync", "hbm"),
         "b": ("hbm", "sync"),
     }
+
+
+def test_paths_have_time_at_the_clock_of_hbm():
+    port = HbmPort(HbmPortParams(lines=True))
+    (clock,) = [c for c in synthesise(emit(port), cached_folder).clocks if c.name == "hbm"]
+    assert 0 < clock.depth.most_levels <= most_levels(HBM_MHZ), clock.path
 
 
 async def begin(dut, stalls=(never, never)):

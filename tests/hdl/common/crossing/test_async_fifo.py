@@ -29,7 +29,7 @@ test_async_fifo = simulated(AsyncFifo, SIZES, __name__)
 def test_registers_that_constraints_name():
     modules = emit(AsyncFifo(AsyncFifoParams(shape=LANE_BITS + 9))).modules
     top = modules[f"async_fifo_{LANE_BITS + 9}x32"].verilog
-    assert 'ram_style = "distributed"' in top
+    assert 'ram_style = "distributed"' in modules[f"fifo_words_{LANE_BITS + 9}x32"].verilog
     assert "gray_crossing_6 write_pointer (" in top
     for index, bits in enumerate((LANE_BITS, 9)):
         assert f"output_lane_{bits} output_{index} (" in top
