@@ -56,6 +56,9 @@ MEMORY = "$mem_v2"
 #: go; from its label map_luts on with abc in place of abc9, which takes minutes with wide modules.
 #: All LUTs cost the same, as they do when they are counted; with synth_xilinx's costs by size there
 #: are never fewer.
+SHIFT_REGISTERS = "xilinx_srl -fixed -minlen 3"
+#: run before, where the Verilog says of registers that they are no part of a shift register
+STAY_REGISTERS = "select -set stay a:shreg_extract=no %ci1 t:FD* %i", "setattr -set keep 1 @stay"
 RECIPE = (
     "read_rtlil source.il",
     "attrmap -modattr -remove generator -remove top",
@@ -70,7 +73,7 @@ RECIPE = (
     "opt_expr -mux_undef -noclkinv",
     "abc -lut 6",
     "clean",
-    "xilinx_srl -fixed -minlen 3",
+    SHIFT_REGISTERS,
     "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6",
     "xilinx_dffopt",
     "opt_lut_ins -tech xilinx",
@@ -139,7 +142,17 @@ def source_of(module: EmittedModule, children: Mapping[str, EmittedModule]) -> s
 
 def key_of(source: str) -> str:
     """Return a key that is equal for equal netlists."""
-    return digest(yosys_version(), WORKER, *READ_LIBRARIES, *CHAINS.values(), *RECIPE, source)
+    return digest(
+        yosys_version(), WORKER, *READ_LIBRARIES, *CHAINS.values(), *recipe(source), source
+    )
+
+
+def recipe(source: str) -> tuple[str, ...]:
+    """Return the passes that map a module."""
+    if "shreg_extract" not in source:
+        return RECIPE
+    at = RECIPE.index(SHIFT_REGISTERS)
+    return (*RECIPE[:at], *STAY_REGISTERS, *RECIPE[at:])
 
 
 def map_module(name: str, source: str, cache: Cache) -> MappedModule:
@@ -154,7 +167,7 @@ def map_module(name: str, source: str, cache: Cache) -> MappedModule:
         for library in (ALL, COMMON, *CHAINS):
             (folder / library).symlink_to(libraries / library)
         (folder / "source.il").write_text(source)
-        run_yosys(folder, RECIPE, name)
+        run_yosys(folder, recipe(source), name)
         try:
             text = json.loads((folder / NETLIST).read_text())["modules"][TOP]
         except ValueError as error:  # which Yosys does not say

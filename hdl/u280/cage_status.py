@@ -36,7 +36,8 @@ class CageStatus(Component):
     """Sums a MAC's events since ``clear``; leads its commands across clocks as levels.
 
     ``counts``, in the order of ``params.events``, and ``cuts`` are added up in every cycle, as is
-    the beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high
+    the beginning of each of the ``happenings``, levels of this clock; the sums are 0 two cycles
+    after a ``clear`` or a reset. A bit of ``commands``, high
     for a cycle, changes that of ``demands``; a reset does not, because the MAC would take a change
     for a command.
     """
@@ -61,6 +62,9 @@ class CageStatus(Component):
             demands.eq(demands.as_value() ^ self.commands.as_value()),
             before.eq(self.happenings),
         ]
+        # A register clears all totals, after a reset too: a gate would have all of them as loads.
+        empties = Signal(init=1)
+        m.d.sync += empties.eq(self.clear)
         more: dict[str, Any] = dict(zip(self.params.events, self.counts, strict=True))
         for name in HAPPENINGS.members:
             begins = Signal(name=f"{name}_begins")
@@ -68,8 +72,8 @@ class CageStatus(Component):
             more[name] = begins
         more["cut_transmit"], more["cut_receive"] = self.cuts.transmit, self.cuts.receive
         for name, count in more.items():
-            total = Signal(self.params.sums[name].width, name=name)
+            total = Signal(self.params.sums[name].width, name=name, reset_less=True)
             m.d.sync += total.eq((total + count)[: len(total)])
-            with m.If(self.clear):
+            with m.If(empties):
                 m.d.sync += total.eq(0)
             m.d.comb += self.sums[name].eq(total)

@@ -6,6 +6,7 @@ import pytest
 from gen.base.emission.emit import Port, emit
 from gen.base.errors import UserError
 from gen.synth import mapping
+from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from sim.harness.cache import cached_folder
 from tests.gen.synth.circuits import Bits, Parity
 
@@ -54,3 +55,9 @@ def test_a_missing_yosys_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyosys.libyosys", None)
     with pytest.raises(UserError, match="Yosys is missing: pip install"):
         mapping.yosys_version()
+
+
+def test_registers_that_must_stay_are_no_shift_register():
+    top = emit(WirePipeline(WirePipelineParams(shape=2, stages=5))).top
+    netlist = mapping.map_module(top.name, mapping.source_of(top, {}), cached_folder)
+    assert netlist.count() == {"FDRE": 10}
