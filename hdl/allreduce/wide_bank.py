@@ -161,7 +161,9 @@ class WideBank(Component):
         decided = Cat(decision.full, decision.short, decision.take | decision.add)
         complete, short, counts = delay(m, decided, 1, "decided")
         pairs = [saturate(number, PAYLOAD_BITS) for number in exact]
-        overflows = count_ones([on & over for on, (_, over) in zip(full, pairs, strict=True)])
+        clamps = Signal(len(pairs))
+        m.d.comb += clamps.eq(Cat(on & over for on, (_, over) in zip(full, pairs, strict=True)))
+        overflows = count_ones(list(clamps))
         payload, answered = queue.payload, complete | (short & begins)
         earlier = Signal.like(payload.saturated, reset_less=True)  # of the packet's beats before
         m.d.comb += [

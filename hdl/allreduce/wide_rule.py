@@ -36,7 +36,8 @@ class WideRule(Component):
 
     def build(self, m: Module) -> None:
         head, before, after, V = self.head, self.before, self.after, WideVerdict
-        same, older, newer, added, has, fits = (Signal() for _ in range(6))
+        same, older, newer = Signal(), Signal(), Signal()
+        added, has, fits = Signal(), Signal(), Signal()
         stored = before.shapes[head.use[0]]
         m.d.comb += [
             same.eq(head.use == before.use),

@@ -16,7 +16,7 @@ def saturate(value: Value, bits: int) -> tuple[Value, Value]:
         return value, Value.cast(0)
     top, sign = value[bits - 1 :], value[-1]
     overflow = top.any() & ~top.all()
-    limit = Cat((~sign).replicate(bits - 1), sign)
+    limit = Mux(sign, 1 << (bits - 1), (1 << (bits - 1)) - 1)
     return Mux(overflow, limit, value[:bits]).as_signed(), overflow
 
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
+from amaranth import tracer
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Fragment, _ir, _nir
 from amaranth.hdl._ast import (
@@ -67,6 +68,7 @@ __all__ = [
     "nir",
     "reliances",
     "rtlil",
+    "tracer",
 ]
 
 #: what is relied on, a digest of its source, and what emission does with it
@@ -113,6 +115,7 @@ hdl._nir:SignalField ce660b62e259 the writer of Verilog names fields
 hdl._nir:Module 5c0ff638dad8 the writer of Verilog reads signal_names, ports and cells
 hdl._xfrm:ValueVisitor.on_value 108a0d6eb8a5 replaced: what it returned is returned again
 hdl._xfrm:DomainLowerer 02b5931fef2f on_value depends on nothing else but domains
+tracer:get_var_name 1fcc41f31bf2 replaced: calls in tuples have their variables' names
 back.rtlil:Design 3314f506cf91 made here, module by module
 back.rtlil:EmptyModuleChecker f9b5e2dc7e29 empty modules are left out
 back.rtlil:ModuleEmitter.__init__ a3f6675873ab made here; its tables of wires are filled

@@ -17,6 +17,7 @@ from gen.base.emission.amaranth_internals import PortDirection
 from gen.base.emission.lean_rtlil import netlist_of, to_rtlil
 from gen.base.emission.narrowing import check, strict_constants
 from gen.base.emission.quick_netlists import quick_netlists
+from gen.base.emission.tuple_names import named_tuples
 from gen.base.emission.verilog.writing import written
 from hdl.common.component import Component
 
@@ -146,7 +147,8 @@ class Emitter:
         if self._progress is not None:
             self._progress(module.name)
         self._open.append((component, module.instances))
-        fragment = Fragment.get(component, self)
+        with named_tuples():
+            fragment = Fragment.get(component, self)
         self._open.pop()
         check(fragment, module.name)
         ports = interface(component)

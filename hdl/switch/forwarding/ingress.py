@@ -140,7 +140,7 @@ class ForwardingIngress(Component):
         fresh, header = Signal(HEADER), Signal(HEADER, reset_less=True)
         group, known = Signal(GROUP_BITS), Signal()
         class_ = Signal(self.params.class_bits)
-        now, has = group_of(fresh, self.settings)
+        now, has = group_of(m, fresh, self.settings)
         m.d.comb += [fresh[name].eq(value) for name, value in read_header(beat.data).items()]
         with m.If(came[0] & came[1]):
             m.d.sync += [

@@ -168,7 +168,8 @@ class MacTable(Component):
         scan = Signal(range(params.rows))
         clearing, scanning = Signal(init=1), Signal()  # a scan for old entries has to begin
         passing, ages = Signal(), Signal()  # a scan is under way, and removes old entries
-        was_down, gone, leaving = (Signal.like(self.down) for _ in range(3))
+        down = self.down
+        was_down, gone, leaving = Signal.like(down), Signal.like(down), Signal.like(down)
         falls = self.down & ~was_down
         m.d.sync += [was_down.eq(self.down), gone.eq(gone | falls)]
         m.d.comb += self.closed.eq(self.down | was_down | gone | leaving)

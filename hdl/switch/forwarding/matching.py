@@ -38,7 +38,12 @@ class Matching(Component):
 
     def build(self, m: Module) -> None:
         ports, requesting = self.params.ports, self.requesting
-        some = [[requesting[i * ports + o].any() for o in range(ports)] for i in range(ports)]
+        some = [Signal(ports, name=f"some_{i}") for i in range(ports)]
+        m.d.comb += [
+            some[i][o].eq(requesting[i * ports + o].any())
+            for i in range(ports)
+            for o in range(ports)
+        ]
         sends, accepted = (
             [Signal(ports, name=f"{name}_{i}") for i in range(ports)]
             for name in ("sends", "accepted")
@@ -46,7 +51,9 @@ class Matching(Component):
         busy = Signal(ports)
         grants = []
         for o in range(ports):
-            requests = Cat(some[i][o] & self.idle[i] & ~busy[o] for i in range(ports))
+            requests = Signal(ports, name=f"requests_{o}")
+            asks = Cat(some[i][o] for i in range(ports))
+            m.d.comb += requests.eq(Mux(busy[o], 0, asks & self.idle))
             taken = Cat(accepted[i][o] for i in range(ports)).any()
             grants.append(add_choice(m, f"output_{o}", requests, taken))
             under_way = Cat(sends[i][o] & ~self.idle[i] for i in range(ports)).any()
@@ -59,7 +66,10 @@ class Matching(Component):
             with m.If(accepted[i].any()):
                 m.d.sync += sends[i].eq(accepted[i])
             self.contend(m, i, some, sends[i])
-            classes = [self.choose_class(requesting[i * ports + o], first) for o in range(ports)]
+            classes = [
+                self.choose_class(m, f"{i}_{o}", requesting[i * ports + o], first)
+                for o in range(ports)
+            ]
             chosen = reduce(or_, (Mux(accepted[i][o], c, 0) for o, c in enumerate(classes)))
             m.d.comb += [
                 self.turn[i].valid.eq(offers.any()),
@@ -67,14 +77,20 @@ class Matching(Component):
                 self.turn[i].class_.eq(chosen),
             ]
 
-    def choose_class(self, requesting: Value, first: Value) -> Value:
+    def choose_class(self, m: Module, name: str, requesting: Value, first: Value) -> Value:
         """Return one of the classes that are requested, ``first`` or the next."""
-        ahead = Cat(bit & (first <= k) for k, bit in enumerate(requesting))
-        return index_of(first_of(ahead, requesting))
+        ahead, class_ = (
+            Signal(len(requesting), name=f"ahead_{name}"),
+            Signal.like(first, name=f"class_{name}"),
+        )
+        m.d.comb += [
+            ahead.eq(Cat(bit & (first <= k) for k, bit in enumerate(requesting))),
+            class_.eq(index_of(first_of(ahead, requesting))),
+        ]
+        return class_
 
-    def contend(self, m: Module, i: int, some: list[list[Value]], sends: Value) -> None:
+    def contend(self, m: Module, i: int, some: list[Signal], sends: Value) -> None:
         """Say whether input ``i`` should leave its turn to others when it may."""
         ports = range(self.params.ports)
-        others = Cat(some[j][o] & sends[o] for j in ports if j != i for o in ports)
-        own = Cat(some[i][o] & ~sends[o] for o in ports)
-        m.d.sync += self.contended[i].eq(others.any() | own.any())
+        others = Cat(some[j] & sends for j in ports if j != i)
+        m.d.sync += self.contended[i].eq(others.any() | (some[i] & ~sends).any())

@@ -65,8 +65,11 @@ class OutputQueues(Component):
         m.d.sync += self.shown.eq(self.reads)
         for k in range(params.classes):
             packets = Signal(bits, name=f"packets_{k}")
-            comes = self.ends & self.keep & (self.class_ == k)
-            leaves = goes & (self.reads_class == k)
+            comes, leaves = Signal(name=f"comes_{k}"), Signal(name=f"leaves_{k}")
+            m.d.comb += [
+                comes.eq(self.ends & self.keep & (self.class_ == k)),
+                leaves.eq(goes & (self.reads_class == k)),
+            ]
             with m.If(self.class_ == k):
                 m.d.sync += written[k].eq(Mux(self.ends & ~self.keep, stored[k], after))
             with m.If(comes):

@@ -4,7 +4,7 @@ from functools import reduce
 from itertools import combinations, permutations
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -78,8 +78,9 @@ class PortScheduler(Component):
         first, second = Signal(count), Signal(count)
         chosen, inside, goes = Signal(count), Signal(), Signal()
         comes, takes, last = Signal(), Signal(), Signal()
-        valid = Cat(i.valid for i in self.i)
+        valid = Signal(count)
         m.d.comb += [
+            valid.eq(Cat(i.valid for i in self.i)),
             goes.eq(inside | (first & valid).any()),
             chosen.eq(Mux(goes, first, second)),
             comes.eq((chosen & valid).any()),
@@ -96,10 +97,13 @@ class PortScheduler(Component):
             m.d.comb += i.ready.eq(chosen[k] & out.i.ready)
         ranks = self.rank(m, self.credits(m, chosen, takes))
         longer = self.waited(m, chosen, takes & last)
-        (best, stays), (best_2, stays_2) = (
-            self.choose(each, ranks, longer) for each in (first, second)
+        may = (valid | self.coming) & ~self.hold
+        ahead, equals = self.compare(m, ranks, longer)
+        (best_1, stays_1), (best_2, stays_2) = (
+            self.choose(m, each, may & ~each, ahead, equals) for each in (first, second)
         )
-        best, stays = Mux(goes, best, best_2), Mux(goes, stays, stays_2)
+        best, stays = Signal(count), Signal()
+        m.d.comb += [best.eq(Mux(goes, best_1, best_2)), stays.eq(Mux(goes, stays_1, stays_2))]
         with m.If(takes):
             m.d.sync += inside.eq(~last)
         with m.If(Mux(comes, out.i.ready & last, ~inside)):
@@ -114,7 +118,8 @@ class PortScheduler(Component):
         """Add the sources' credits in beats; return which of them were positive some cycles ago."""
         count = self.params.sources
         # Credits are renewed before the last is spent, as that takes some cycles.
-        rich, ample, waits, spent = (Signal(count) for _ in range(4))
+        rich, ample = Signal(count), Signal(count)
+        waits, spent = Signal(count), Signal(count)
         tick = Signal(range(RENEWAL_CYCLES))
         m.d.sync += [
             waits.eq(Cat(i.valid for i in self.i)),
@@ -124,12 +129,13 @@ class PortScheduler(Component):
         for k in range(count):
             credit = Signal(signed(CREDIT_BITS), name=f"credit_{k}")
             earns = Signal(name=f"earns_{k}")
-            equal = Cat(self.level[j] == self.level[k] for j in range(count))
+            peers = Signal(count, name=f"peers_{k}")  # sources of its level
+            m.d.comb += peers.eq(Cat(self.level[j] == self.level[k] for j in range(count)))
             lowest = credit[-1] & ~credit[-2]
             change = Signal(signed(CREDIT_BITS), name=f"change_{k}")
             earned = Mux(earns, self.weight[k] << QUANTUM_SHIFT, 0)
             m.d.sync += [
-                earns.eq(tick.all() & ~(ample & waits & equal).any() & ~(ample[k] & ~waits[k])),
+                earns.eq(tick.all() & ~(ample & waits & peers).any() & ~(ample[k] & ~waits[k])),
                 change.eq(earned - (spent[k] & ~lowest)),
                 credit.eq((credit + change)[:CREDIT_BITS]),
                 rich[k].eq(~credit[-1] & credit.any()),
@@ -161,17 +167,38 @@ class PortScheduler(Component):
                 m.d.sync += longer[j, k].eq(chosen[k])
         return longer
 
-    def choose(self, last: Value, ranks: tuple[Pairs, Pairs], longer: Pairs) -> tuple[Value, Value]:
-        """Return the best source but ``last``, and whether ``last`` goes first, if it may."""
-        (above, equal), count = ranks, self.params.sources
-        may = (Cat(i.valid for i in self.i) | self.coming) & ~self.hold & ~last
-        best, stays = [], []
+    def compare(
+        self, m: Module, ranks: tuple[Pairs, Pairs], longer: Pairs
+    ) -> tuple[list[Value], list[Value]]:
+        """Return for each source which others go first, and which have its rank or a better one."""
+        (above, equal), every = ranks, range(self.params.sources)
+        ahead, equals = {}, {}
+        for j, k in permutations(every, 2):
+            ahead[j, k] = Signal(name=f"ahead_{j}_{k}")
+            equals[j, k] = Signal(name=f"equals_{j}_{k}")
+            m.d.comb += [
+                ahead[j, k].eq(above[j, k] | (equal[j, k] & longer[j, k])),
+                equals[j, k].eq(above[j, k] | equal[j, k]),
+            ]
+        return tuple(  # type: ignore[return-value]
+            [Cat(pairs.get((j, k), Const(0, 1)) for j in every) for k in every]
+            for pairs in (ahead, equals)
+        )
+
+    def choose(
+        self, m: Module, last: Signal, may: Value, ahead: list[Value], equals: list[Value]
+    ) -> tuple[Value, Value]:
+        """Return the best of those that ``may``, and whether ``last``, if it may, goes before it."""
+        name, count = last.name, self.params.sources
+        waits = Signal(count, name=f"{name}_waits")
+        m.d.comb += waits.eq(may)
+        best = [Signal(name=f"{name}_best_{k}") for k in range(count)]
+        stays = [Signal(name=f"{name}_stays_{k}") for k in range(count)]
         for k in range(count):
-            others = [j for j in range(count) if j != k]
-            better = Cat(may[j] & (above[j, k] | (equal[j, k] & longer[j, k])) for j in others)
-            best.append(may[k] & ~better.any())
-            as_good = Cat(may[j] & (above[j, k] | equal[j, k]) for j in others)
-            stays.append(last[k] & ~self.hold[k] & ~as_good.any())
+            m.d.comb += [
+                best[k].eq(waits[k] & ~(waits & ahead[k]).any()),
+                stays[k].eq(last[k] & ~self.hold[k] & ~(waits & equals[k]).any()),
+            ]
         return Cat(best), Cat(stays).any()
 
     def what_waits_stays(self, m: Module) -> Value:

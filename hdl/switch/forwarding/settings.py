@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Mux, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from hdl.switch.forwarding.flood_limit import BURST_BITS, RATE_BITS
@@ -31,12 +31,19 @@ def settings_layout(params: ForwardingParams) -> data.StructLayout:
     )
 
 
-def group_of(header, settings) -> tuple[Value, Value]:
+def group_of(m: Module, header, settings) -> tuple[Value, Value]:
     """Return a packet's group, and whether it has one: that of its VLAN id, or the port's own."""
-    own = ~header.tagged | (header.vid == 0)
-    same = [vlan.used & (vlan.vid == header.vid) for vlan in settings.vlans]
-    number = reduce(or_, (Mux(bit, k, 0) for k, bit in enumerate(same)))
-    return Mux(own, settings.group, number), own | Cat(same).any()
+    own, named = Signal(), Signal(len(settings.vlans))
+    number = Signal.like(settings.group, name="number")
+    m.d.comb += [
+        own.eq(~header.tagged | (header.vid == 0)),
+        *(
+            named[k].eq(vlan.used & (vlan.vid == header.vid))
+            for k, vlan in enumerate(settings.vlans)
+        ),
+        number.eq(reduce(or_, (Mux(bit, k, 0) for k, bit in enumerate(named)))),
+    ]
+    return Mux(own, settings.group, number), own | named.any()
 
 
 def class_of(header, settings) -> Value:

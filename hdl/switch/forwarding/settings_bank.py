@@ -52,21 +52,24 @@ class SettingsBank(Component):
 
     def build(self, m: Module) -> None:
         params, control = self.params, self.control
-        share = [
-            (control.chosen_port == p) & (control.chosen_source == c)
-            for p in range(params.ports)
-            for c in range(params.sources)
-        ]
+        # the fields that choose an entry of each table, and their value for each entry
         chosen = {
-            "port": [control.chosen_port == k for k in range(params.ports)],
-            "share": share,
-            "vlan": [control.chosen_group == k for k in range(GROUPS)],
-            "code": [control.chosen_code == k for k in range(CODES)],
+            "port": (control.chosen_port, range(params.ports)),
+            "share": (
+                Cat(control.chosen_source, control.chosen_port),
+                [
+                    port << len(control.chosen_source) | source
+                    for port in range(params.ports)
+                    for source in range(params.sources)
+                ],
+            ),
+            "vlan": (control.chosen_group, range(GROUPS)),
+            "code": (control.chosen_code, range(CODES)),
         }
         priorities = [code >> 3 for code in range(DSCPS)] + list(range(PRIORITIES))
         init = {
             "groups": [1] * params.ports,
-            "weight": [1] * len(share),
+            "weight": [1] * params.ports * params.sources,
             "code_class": [priority * params.classes // PRIORITIES for priority in priorities],
         }
         held: dict[str, list[Signal]] = {}
@@ -90,17 +93,18 @@ class SettingsBank(Component):
             ]
 
     def hold(self, m: Module, name: str, bits: int, chosen, table: str, init) -> list[Signal]:
-        """Add the registers of a setting, one for each of ``chosen``, and show the chosen one."""
-        control = self.control
-        held = []
-        for k, is_chosen in enumerate(chosen):
-            own = Signal(bits, name=f"{name}_{k}", init=init[k] if init else 0)
-            with m.If(control[f"set_{table}"] & is_chosen):
-                m.d.sync += own.eq(control[name])
-            held.append(own)
-        shown = Cat(
-            Cat(own[bit] & is_chosen for own, is_chosen in zip(held, chosen, strict=True)).any()
-            for bit in range(bits)
-        )
-        m.d.sync += self.shown[f"{name}_now"].eq(shown)
+        """Add the registers of a setting, one for each value of ``chosen``; show the chosen one."""
+        control, shown = self.control, self.shown[f"{name}_now"]
+        field, values = chosen
+        held = [
+            Signal(bits, name=f"{name}_{k}", init=init[k] if init else 0)
+            for k in range(len(values))
+        ]
+        m.d.sync += shown.eq(0)
+        with m.Switch(field):
+            for value, own in zip(values, held, strict=True):
+                with m.Case(value):
+                    m.d.sync += shown.eq(own)
+                    with m.If(control[f"set_{table}"]):
+                        m.d.sync += own.eq(control[name])
         return held
