@@ -188,7 +188,7 @@ class PortScheduler(Component):
     def choose(
         self, m: Module, last: Signal, may: Value, ahead: list[Value], equals: list[Value]
     ) -> tuple[Value, Value]:
-        """Return the best of those that ``may``, and whether ``last``, if it may, goes before it."""
+        """Return the best of those that ``may``, and whether ``last``, if it may, precedes it."""
         name, count = last.name, self.params.sources
         waits = Signal(count, name=f"{name}_waits")
         m.d.comb += waits.eq(may)

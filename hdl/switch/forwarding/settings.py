@@ -33,7 +33,8 @@ def settings_layout(params: ForwardingParams) -> data.StructLayout:
 
 def group_of(m: Module, header, settings) -> tuple[Value, Value]:
     """Return a packet's group, and whether it has one: that of its VLAN id, or the port's own."""
-    own, named = Signal(), Signal(len(settings.vlans))
+    vlans = settings.vlans
+    own, named = Signal(), Signal(len(vlans))
     number = Signal.like(settings.group, name="number")
     m.d.comb += [
         own.eq(~header.tagged | (header.vid == 0)),

@@ -20,6 +20,7 @@ OPERATOR = re.compile(
 )
 ASSIGN = re.compile(r"^ *assign (?P<target>\S+) ?=(?P<value>.*?);$", re.M | re.S)
 SOURCE = re.compile(r"// (?P<file>\S+):(?P<line>\d+)$", re.M)
+UNNAMED = re.compile(r"^  (?:wire|reg) (?:.*\])? ?((?:signal|like)(?:\$\d+)?)\b", re.M)
 TOPS = [name for name, design in designs().items() if not design.within]
 
 
@@ -45,6 +46,16 @@ def test_lines_are_short_and_assignments_small(name):
 def test_no_name_begins_with_a_dollar_sign(name):
     for module in modules(name).values():
         assert not re.findall(r"\\\$\S+|(?<![\w$\\'])\$(?!signed|unsigned)\w+", module.verilog)
+
+
+@pytest.mark.parametrize("name", TOPS)
+def test_every_signal_has_a_name(name):
+    """One without a name of Python's is called ``signal``, or ``like`` if it is like another."""
+    for module in modules(name).values():
+        unnamed = re.findall(
+            r"^  (?:wire|reg) (?:.*\])? ?((?:signal|like)(?:\$\d+)?)\b", module.verilog, re.M
+        )
+        assert unnamed == [], module.name
 
 
 def test_comments_name_lines_of_python_that_are_there():
