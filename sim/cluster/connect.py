@@ -2,9 +2,11 @@
 
 import logging
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from gen.base.errors import UserError
@@ -27,8 +29,10 @@ def local_cluster(jobs: int) -> Iterator[Any]:
     }
     with (
         workplace() as scratch,
+        uninterrupted_loop() as loop,
         config.set(settings | {"temporary-directory": str(scratch)}),
         distributed.LocalCluster(
+            loop=loop,
             n_workers=jobs,
             threads_per_worker=1,
             processes=True,
@@ -39,6 +43,30 @@ def local_cluster(jobs: int) -> Iterator[Any]:
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def uninterrupted_loop() -> Iterator[Any]:
+    """Yield a loop whose thread, and all processes that it starts, do not hear an interrupt.
+
+    A terminal sends it to all of them. It is this process that hears it, and ends them. Tasks of
+    the loop that wait for such a process then fail, of which nothing is printed.
+    """
+    from distributed.utils import LoopRunner
+
+    resource_tracker.ensure_running()  # whoever starts it hears interrupts from then on
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        runner = LoopRunner(asynchronous=False)
+        runner.start()
+        asyncio_loop: Any = runner.loop.asyncio_loop  # type: ignore[attr-defined]
+        asyncio_loop.set_exception_handler(lambda *_: None)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """Tests connections to clusters: what is refused, in which words."""
 
 import platform
+import signal
 
 import pytest
 
 from gen.base.errors import UserError
 from sim.cluster import connect
-from sim.cluster.connect import check_workers, remote_cluster
+from sim.cluster.connect import check_workers, local_cluster, remote_cluster
 from tests.local_cluster import cluster
 
 PYTHON = platform.python_version() + ".final.0"
@@ -75,3 +76,12 @@ def test_a_scheduler_without_workers_is_a_line(tmp_path, monkeypatch):
         remote_cluster(address, hash_of_sources),
     ):
         pass
+
+
+def test_workers_of_this_machine_do_not_hear_an_interrupt(capfd):
+    with local_cluster(1) as client:
+        blocked = client.run(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        client.loop.add_callback(client.loop.asyncio_loop.call_exception_handler, {"message": "no"})
+    assert [signal.SIGINT in each for each in blocked.values()] == [True]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert capfd.readouterr().err == ""
