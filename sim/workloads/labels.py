@@ -67,7 +67,7 @@ def _numbering(
 def _mend(classes: int) -> str:
     """Return how hardware is built that trains so many classes in one pass, if there is any."""
     if classes > MOST_CLASSES:
-        return f"; hardware trains at most {MOST_CLASSES} in one pass"
+        return f"; hardware trains at most {MOST_CLASSES} in one pass; --loss linear takes numbers"
     return (
         f"; --set classes={classes} --set engines={classes}, or a multiple of it as engines, trains"
         " all in one pass"
@@ -104,7 +104,7 @@ def _positive_class(
         if classes.size > 2:
             raise InputError(
                 f"{name}: {classes.size} classes ({listed}), name the positive one "
-                f'or a threshold such as ">=5"{_mend(classes.size)}'
+                f'or a threshold such as ">=5" by --positive{_mend(classes.size)}'
             )
         larger, smaller = classes[1], classes[0]
         return lambda labels: labels == larger, f"{_number(larger)} against {_number(smaller)}"

@@ -141,7 +141,7 @@ def test_what_hardware_for_several_classes_refuses(rng):
         ({"positive": "3"}, y, 6, r"--positive is for .* --set classes=1"),
         ({}, y * 0, 6, r"only one class \(0\)"),
         ({}, y, 1, r"name the positive one or .*; --set classes=5 --set engines=5, or a multiple"),
-        ({}, np.arange(60), 1, "name the positive one or .*; hardware trains at most 16 in one"),
+        ({}, np.arange(60), 1, "by --positive; hardware trains at most 16 .*; --loss linear"),
     ):
         with pytest.raises(InputError, match=words):
             data_of(TrainingWorkload(**options), (X, labels), classes)
