@@ -142,14 +142,20 @@ class WideBank(Component):
 
     def combine(self, m: Module, sums: UpdateMemory, addend: Any, actions: Any) -> None:
         """Set the beat of the slot's sum after the packet's beat."""
-        operation, takes, adds = addend.operation, *map(self.in_lanes, (actions.take, actions.add))
-        lanes = zip(takes, adds, sums.before, sums.after, addend.numbers, strict=True)
-        for take, add, before, after, number in lanes:
+        does: dict[str, list[Value]] = {}
+        for operation in Operation:
+            both = Signal(2, name=f"adds_{operation.name.lower()}")
+            m.d.comb += both.eq(Mux(addend.operation == operation, actions.add, 0))
+            does[operation.name] = self.in_lanes(both)
+        idle = Signal(2)
+        m.d.comb += idle.eq(~(actions.add | actions.take))
+        idles = self.in_lanes(idle)
+        lanes = zip(sums.before, sums.after, addend.numbers, strict=True)
+        for k, (before, after, number) in enumerate(lanes):
             total = low_bits(before + number, len(after)).as_signed()
-            stays = ~(add | take) | (add & (operation == Operation.MAX) & (before > number))
-            taken = Mux(add & (operation == Operation.OR), before | number, number)
-            other = Mux(stays, before, taken)
-            m.d.comb += after.eq(Mux(add & (operation == Operation.SUM), total, other))
+            stays = idles[k] | (does["MAX"][k] & (before > number))
+            taken = Mux(does["OR"][k], before | number, number)
+            m.d.comb += after.eq(Mux(does["SUM"][k], total, Mux(stays, before, taken)))
 
     def answer(self, m: Module, exact: Any, full, beat: Value, decision: Any, queue: Any) -> None:
         """Clamp what has been registered, count what is clamped, and queue the answer's beat.
@@ -161,16 +167,18 @@ class WideBank(Component):
         decided = Cat(decision.full, decision.short, decision.take | decision.add)
         complete, short, counts = delay(m, decided, 1, "decided")
         pairs = [saturate(number, PAYLOAD_BITS) for number in exact]
-        clamps = Signal(len(pairs))
-        m.d.comb += clamps.eq(Cat(on & over for on, (_, over) in zip(full, pairs, strict=True)))
-        overflows = count_ones(list(clamps))
+        overflows = []
+        for k, (on, (_, over)) in enumerate(zip(full, pairs, strict=True)):
+            overflow = Signal(name=f"overflow_{k}")
+            m.d.comb += overflow.eq(over)
+            overflows.append(on & overflow)
         payload, answered = queue.payload, complete | (short & begins)
         earlier = Signal.like(payload.saturated, reset_less=True)  # of the packet's beats before
         m.d.comb += [
             queue.push.eq(valid & answered),
             queue.cancel.eq(valid & ~answered),
             payload.last.eq(last | short),
-            payload.saturated.eq(low_bits(overflows + earlier, len(earlier))),
+            payload.saturated.eq(low_bits(count_ones(overflows) + earlier, len(earlier))),
         ]
         for number, on, (clamped, _) in zip(payload.numbers, full, pairs, strict=True):
             m.d.comb += number.eq(Mux(on, clamped, 0))

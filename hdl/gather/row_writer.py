@@ -128,12 +128,15 @@ class RowWriter(Component):
         begins = Signal()  # the next beat is the array's first
         skip = self.address[: self.params.beat_bits]
         provided, beat = beats.i.payload, beats.o.payload
-        begun = behind(skip & begins.replicate(len(skip)), size)
-        ended = behind(row.bytes & ~self.halt.replicate(len(row.bytes)), size)
-        enables = (begun[k] & ~ended[k] for k in range(size))
+        first, end = Signal(len(skip)), Signal(len(row.bytes))  # bytes of the beat, and behind them
+        begun, ended = Signal(size), Signal(size)
         m.d.comb += [
+            first.eq(Mux(begins, skip, 0)),
+            end.eq(Mux(self.halt, 0, row.bytes)),
+            begun.eq(Cat(behind(first, size))),
+            ended.eq(Cat(behind(end, size))),
             provided.data.eq(row.data),
-            provided.strobes.eq(Cat(*enables)),
+            provided.strobes.eq(begun & ~ended),
             provided.last.eq(closes),
             beats.i.valid.eq(moves),
             *forward(

@@ -60,9 +60,9 @@ class PropertySegments(Component):
         base = delay(m, base, 1, "base", reset_less=False)
         for bit in reversed(range(params.segment_bits)):
             upper = parts[1 << bit : 2 << bit]
-            parts[: 1 << bit] = [
-                Mux(base[bit], high, low) for low, high in zip(parts, upper, strict=False)
-            ]
+            for k, (low, high) in enumerate(zip(parts, upper, strict=False)):
+                parts[k] = Signal(params.property_layout.elem_shape, name=f"read_{bit}_{k}")
+                m.d.comb += parts[k].eq(Mux(base[bit], high, low))
         result = Signal(params.property_layout, reset_less=True)
         m.d.sync += [result[k].eq(part) for k, part in enumerate(parts)]
         m.d.comb += self.result.eq(result)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Const, Module, Mux, Signal
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.event_counters import CountersParams
@@ -49,13 +49,16 @@ def count_port(m: Module, port: int, events: Any, name: str, happened: Any, leav
     moves = delay(m, leave.tvalid & leave.tready, 1, f"{label}_moves", reset_less=False)
     keep = delay(m, leave.tkeep, 1, f"{label}_keep")
     ends = delay(m, leave.tlast, 1, f"{label}_ends")
+    octets = [Signal(range(9), name=f"{label}_octets_{k}") for k in range(len(keep) // 8)]
+    for k, some in enumerate(octets):
+        m.d.comb += some.eq(count_ones(list(keep.word_select(k, 8))))
     return [
         events[f"{name}_in_packets"].eq(come.packet),
         events[f"{name}_in_bytes"].eq(come.bytes),
         *(events[f"{name}_{cause}"].eq(come[cause]) for cause in ("no_route", "short", "cut")),
         events[f"{name}_waits"].eq(happened.waits),
         events[f"{name}_out_packets"].eq(moves & ends),
-        events[f"{name}_out_bytes"].eq(Mux(moves, count_ones(list(keep)), 0)),
+        events[f"{name}_out_bytes"].eq(Mux(moves, sum(octets, start=Const(0)), 0)),
         events[f"{name}_blocked"].eq(leave.tvalid & ~leave.tready),
     ]
 

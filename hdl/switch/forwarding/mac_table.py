@@ -234,14 +234,17 @@ class MacTable(Component):
     def change(self, m: Module, operation, key, place, entries, same, free, write, of_scan) -> None:
         """Write the row that was read, and answer: ``same`` and ``free`` are of its entries."""
         ages, leaving, from_closed = of_scan
-        hit = same.any()
-        way = Mux(hit, same, lowest(free))
+        hit, way, old_ways = Signal(), Signal(WAYS), Signal(WAYS)
         old = ENTRY(reduce(or_, (Mux(same[k], Value.cast(e), 0) for k, e in enumerate(entries))))
         chosen = Array(entries[k].as_value() for k in range(WAYS))[place[self.params.row_bits :]]
         comes, writes = operation == Operation.LEARN, operation == Operation.WRITE
         removes, scans = operation == Operation.REMOVE, operation == Operation.SCAN
         learns = comes & ~from_closed
-        old_ways = Cat(e.valid & ~e.static for e in entries)
+        m.d.comb += [
+            hit.eq(same.any()),
+            way.eq(Mux(hit, same, lowest(free))),
+            old_ways.eq(Cat(e.valid & ~e.static for e in entries)),
+        ]
         may = Mux(learns, ~(hit & old.static), writes | removes & hit)
         m.d.sync += [
             write.row.eq(place[: self.params.row_bits]),
@@ -250,7 +253,7 @@ class MacTable(Component):
                 Cat(
                     learns & hit & ~old.static & (old.port != key.port),
                     learns & ~way.any(),
-                    scans & ages & Cat(e.valid & ~e.static & ~e.fresh for e in entries).any(),
+                    scans & ages & (old_ways & ~Cat(e.fresh for e in entries)).any(),
                 )
             ),
         ]

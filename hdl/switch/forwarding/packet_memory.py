@@ -178,11 +178,13 @@ class PacketMemory(Component):
         minus = Signal(range(-params.longest, 1))  # beats of the packet before this one, negative
         with m.If(takes | self.stored.ends):
             m.d.sync += minus.eq(Mux(self.stored.ends, 0, (minus - 1)[: len(minus)]))
+        moves = Signal(signed(len(minus) + 1))  # by how many beats those that are held change
+        m.d.comb += moves.eq(Mux(back, minus, takes))
         for k in range(params.classes):
-            own_class = self.stored.class_ == k
+            comes = Signal.like(moves, name=f"comes_{k}")
+            m.d.comb += comes.eq(Mux(self.stored.class_ == k, moves, 0))
             change = Signal(signed(len(minus) + 2), name=f"change_{k}")
             used = Signal(params.address_bits, name=f"used_{k}")
-            comes = Mux(own_class, Mux(back, minus, takes), 0)
             m.d.sync += [
                 change.eq(comes - (free.frees & (self.freed_class == k))),
                 used.eq((used + change)[: len(used)]),

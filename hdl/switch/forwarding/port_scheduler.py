@@ -150,10 +150,12 @@ class PortScheduler(Component):
         for j, k in permutations(range(self.params.sources), 2):
             above[j, k] = Signal(name=f"above_{j}_{k}", reset_less=True)
             equal[j, k] = Signal(name=f"equal_{j}_{k}", reset_less=True)
-            same = self.level[j] == self.level[k]
+            same, alike = Signal(name=f"same_{j}_{k}"), Signal(name=f"alike_{j}_{k}")
+            m.d.comb += same.eq(self.level[j] == self.level[k])
+            m.d.comb += alike.eq(same & (rich[j] == rich[k]))
             m.d.sync += [
                 above[j, k].eq((self.level[j] > self.level[k]) | (same & rich[j] & ~rich[k])),
-                equal[j, k].eq(same & (rich[j] == rich[k])),
+                equal[j, k].eq(alike),
             ]
         return above, equal
 

@@ -1,11 +1,9 @@
 """Lays out the settings of a port's ingress, and decides a packet's group and class by them."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from hdl.common.arithmetic import index_of
 from hdl.switch.forwarding.flood_limit import BURST_BITS, RATE_BITS
 from hdl.switch.forwarding.params import (
     CODES,
@@ -33,18 +31,12 @@ def settings_layout(params: ForwardingParams) -> data.StructLayout:
 
 def group_of(m: Module, header, settings) -> tuple[Value, Value]:
     """Return a packet's group, and whether it has one: that of its VLAN id, or the port's own."""
-    vlans = settings.vlans
-    own, named = Signal(), Signal(len(vlans))
-    number = Signal.like(settings.group, name="number")
+    own, named = Signal(), Signal(len(settings.vlans))
     m.d.comb += [
         own.eq(~header.tagged | (header.vid == 0)),
-        *(
-            named[k].eq(vlan.used & (vlan.vid == header.vid))
-            for k, vlan in enumerate(settings.vlans)
-        ),
-        number.eq(reduce(or_, (Mux(bit, k, 0) for k, bit in enumerate(named)))),
+        *(named[k].eq(v.used & (v.vid == header.vid)) for k, v in enumerate(settings.vlans)),
     ]
-    return Mux(own, settings.group, number), own | named.any()
+    return Mux(own, settings.group, index_of(named)), own | named.any()
 
 
 def class_of(header, settings) -> Value:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from gen.base.emission.verilog.logic import BIT, NODE_SHIFT, ONE, ZERO, Bits, number_of
+from gen.base.emission.verilog.logic import (
+    BIT,
+    NODE_SHIFT,
+    ONE,
+    ZERO,
+    Bits,
+    constant,
+    number_of,
+)
 from gen.base.emission.verilog.operators import Operators
 
 Pattern = str  #: bits of a value that match, the highest first: 0, 1, or - for any
@@ -218,6 +226,9 @@ def chosen(logic: Operators, arms: list[Arm], values: list[Bits], otherwise: Bit
     elements = elements_of(arms, values, otherwise)
     if elements is not None:
         width = len(otherwise)
+        if (bound := bound_of(elements)) is not None:
+            kind, least = bound
+            return logic.comparison(kind, arms[0].value, constant(least, len(arms[0].value)))
         vector = tuple(bit for element in elements for bit in element)
         return logic.once("element", (vector, arms[0].value), width, width)
     if are_apart(arms):  # so that those that change nothing keep none behind them away
@@ -240,7 +251,7 @@ def elements_of(arms: list[Arm], values: list[Bits], otherwise: Bits) -> list[Bi
     """Return a value for each number that is switched on; None if there are few, or many alike."""
     selector = arms[0].value
     count = 1 << len(selector)
-    if len(arms) < 4 or not 4 <= count <= MAX_ELEMENTS:
+    if sum(max(1, len(arm.patterns)) for arm in arms) < 4 or not 4 <= count <= MAX_ELEMENTS:
         return None
     elements: list[Bits | None] = [None] * count
     for arm, value in zip(arms, values, strict=True):
@@ -258,3 +269,13 @@ def elements_of(arms: list[Arm], values: list[Bits], otherwise: Bits) -> list[Bi
     if constants == count and count - alike > most:  # a table
         return whole
     return whole if len(set(whole)) * 4 >= 3 * count and constants <= count // 4 else None
+
+
+def bound_of(elements: list[Bits]) -> tuple[str, int] | None:
+    """Return the comparison with a number that a table of bits is; None if it is none."""
+    if any(element not in ((ZERO,), (ONE,)) for element in elements):
+        return None
+    changes = [k for k, (near, far) in enumerate(pairwise(elements), 1) if near != far]
+    if len(changes) != 1:
+        return None
+    return (">=" if elements[-1] == (ONE,) else "<"), changes[0]

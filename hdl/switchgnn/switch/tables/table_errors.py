@@ -87,13 +87,17 @@ class TableErrors(Component):
         for k in range(params.jobs):
             tally = Signal(self.tally, name=f"tally_{k}")
             first = Signal(self.result, name=f"first_{k}")
+            totals = {}
+            for name in self.tally.members:
+                total = tally[name] + events[name]
+                totals[name] = Signal(len(total), name=f"total_{name}_{k}")
+                m.d.comb += totals[name].eq(total)
             with m.If(self.begin[k]):
                 m.d.sync += [tally.eq(0), first.eq(0)]
             with m.Elif(happened & (job == k)):
-                for name in self.tally.members:
-                    total = tally[name] + events[name]
+                for name, total in totals.items():
                     end = total[ERROR_COUNT_BITS:].any()
-                    m.d.sync += tally[name].eq(Mux(end, tally[name], total))
+                    m.d.sync += tally[name].eq(Mux(end, tally[name], total[:ERROR_COUNT_BITS]))
                 with m.If(first.cause == TableError.NONE):
                     m.d.sync += first.eq(result)
             tallies.append(tally.as_value())
