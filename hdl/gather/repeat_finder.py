@@ -43,18 +43,18 @@ class RepeatFinder(Component):
         owner, known = Signal(self.params.idx_bits, reset_less=True), Signal(reset_less=True)
         valid = Signal(2)  # of the two pipeline stages, ``named`` and ``owned``
         next_slot, placed = Signal(SLOT_BITS), Signal()
-        repeats, places = Signal(), Signal()
+        again, places = Signal(), Signal()
         provided = self.idxs.payload
         m.d.comb += [
             goes.eq(~self.result.valid | self.result.ready),
             self.idxs.ready.eq(goes),
-            repeats.eq(
+            again.eq(
                 self.coalesce
                 & known
                 & (owner == owned.idx.idx)
                 & ~(placed & (owned.slot == result.slot))  # overwritten after the look-up
             ),
-            places.eq(goes & valid[1] & ~repeats),
+            places.eq(goes & valid[1] & ~again),
         ]
         slot_of, owner_of = self.remember(m, owned.idx.idx, next_slot, places)
         m.d.comb += [slot_of.addr.eq(hashed(provided.idx)), owner_of.addr.eq(named.slot)]
@@ -69,11 +69,11 @@ class RepeatFinder(Component):
                 self.result.valid.eq(valid[1]),
                 result.idx.eq(owned.idx.idx),
                 result.final.eq(owned.idx.final),
-                result.repeats.eq(repeats),
+                result.repeats.eq(again),
                 result.slot.eq(next_slot),
                 placed.eq(places),
             ]
-            with m.If(repeats):
+            with m.If(again):
                 m.d.sync += result.slot.eq(owned.slot)
         with m.If(places):
             m.d.sync += next_slot.eq((next_slot + 1)[:SLOT_BITS] & self.slots)
