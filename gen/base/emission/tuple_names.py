@@ -41,10 +41,10 @@ def places(code: CodeType) -> list[Place]:
 @contextmanager
 def named_tuples() -> Iterator[None]:
     """Let Amaranth find names in tuples, too."""
-    found = tracer.get_var_name
+    original = tracer.get_var_name
 
     def get_var_name(depth: int = 2, **default: Any) -> Any:
-        name = found(depth + 1, **default)
+        name = original(depth + 1, **default)
         if name != default.get("default"):
             return name
         frame = sys._getframe(depth)

@@ -52,8 +52,8 @@ class Matching(Component):
         grants = []
         for o in range(ports):
             requests = Signal(ports, name=f"requests_{o}")
-            asks = Cat(some[i][o] for i in range(ports))
-            m.d.comb += requests.eq(Mux(busy[o], 0, asks & self.idle))
+            inputs = Cat(some[i][o] for i in range(ports))
+            m.d.comb += requests.eq(Mux(busy[o], 0, inputs & self.idle))
             taken = Cat(accepted[i][o] for i in range(ports)).any()
             grants.append(add_choice(m, f"output_{o}", requests, taken))
             under_way = Cat(sends[i][o] & ~self.idle[i] for i in range(ports)).any()
