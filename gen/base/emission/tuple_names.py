@@ -21,9 +21,13 @@ Place = tuple[int | None, int | None]  #: line and column
 
 @cache
 def variables(file: str) -> dict[Place, str]:
-    """Return the variables of calls in tuples that are assigned to tuples, by the calls' places."""
+    """Return the variables of calls in tuples that are assigned to tuples, by the calls' places.
+
+    There are none of what was compiled from no file.
+    """
     result: dict[Place, str] = {}
-    for node in ast.walk(ast.parse(Path(file).read_bytes())):
+    path = Path(file)
+    for node in ast.walk(ast.parse(path.read_bytes() if path.is_file() else b"")):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
                 for name, value in zip(names, values, strict=False):

@@ -7,6 +7,7 @@ from amaranth.hdl import Signal
 from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
+from gen.base.emission.tuple_names import named_tuples
 from hdl.common.component import Component
 from hdl.common.params import Params
 
@@ -53,3 +54,10 @@ def test_amaranth_finds_names_as_before_behind_emission():
     emit(Three(Params()))
     first, _ = Signal(), Signal()
     assert first.name == "$signal"
+
+
+def test_what_is_of_no_file_has_no_names():
+    space = {"Signal": Signal}
+    with named_tuples():
+        exec(compile("first, second = Signal(), Signal()", "no.such.file", "exec"), space)
+    assert space["first"].name == "$signal"
