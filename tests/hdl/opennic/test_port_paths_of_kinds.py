@@ -1,6 +1,7 @@
 """The paths of a port whose switch takes NetSparse's packets, reads and responses apart."""
 
 import random
+from itertools import islice
 
 import cocotb
 
@@ -79,6 +80,8 @@ async def a_class_that_waits_loses_whole_packets_and_holds_up_no_other(dut):
     bench = await begun(dut)
     bench.classes[0].stall = always
     sent = [random_packet() for _ in range(300)]
+    # Of these, more than a path can hold.
+    sent += islice((packet for packet in iter(random_packet, None) if packet[1] == 0), 60)
     for octets, _ in sent:
         await bench.rx.send_all(box_beats(octets))
     await bench.wait(20)

@@ -71,7 +71,7 @@ def test_speed_compares_medians():
 
 
 ENGINE = {
-    "total": {"luts": 12_000, "ff": 20_000, "dsp": 512, "uram": 66, "bram18": 0},
+    "total": {"luts": 12_000, "ff": 20_000, "dsp": 512, "uram": 96, "bram18": 0},
     "depth": {"most_levels": 6, "most_chains": 1, "most_carry": 64},
 }
 

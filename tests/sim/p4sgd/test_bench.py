@@ -52,7 +52,7 @@ def test_an_engine_stands_beside_the_authors_engine():
 
 
 def test_an_engine_that_takes_too_much_is_reported():
-    built = sizes({"total": TOTAL | {"uram": 67}, "depth": DEPTH})
+    built = sizes({"total": TOTAL | {"uram": 97}, "depth": DEPTH})
     assert [row.what for row in built if not row.holds] == ["engine: URAM288"]
 
 
