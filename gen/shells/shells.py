@@ -34,6 +34,8 @@ class Shell:
 
         UserError if a ``platform`` is named that is not there, or that the shell does not ask for.
         """
+        if platform and not self.platforms:
+            raise UserError(f"{self.name} is not built for a chosen card, such as {platform}")
         if not self.platforms:
             return load(self.writes)(*args)
         return load(self.writes)(*args, find_platform(platform or U280.name))

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -54,6 +55,12 @@ def test_folder_is_what_the_shell_reads(plugin):
     table = (plugin / "box_250mhz" / "box_250mhz_address_map.v").read_text()
     assert "//   0x10000  commands" in table
     assert (plugin / "registers" / "p4sgd_switch" / "registers.json").exists()
+
+
+def test_a_chosen_card_is_refused(tmp_path):
+    with pytest.raises(UserError, match="opennic is not built for a chosen card, such as u50"):
+        generate(replace(order("p4sgd-switch", "tiny"), platform="u50"), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 OTHERS = ["mina-switch", "switchgnn-switch", "netsparse-switch"]
