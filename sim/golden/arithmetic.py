@@ -14,6 +14,7 @@ MANTISSA_BITS = 17
 """Magnitude bits of a step's mantissa: with its sign, the 18-bit operand of a DSP48E2."""
 
 LARGEST_EXPONENT = 63
+LARGEST_STEP = ((1 << MANTISSA_BITS) - 1) / 2
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -59,8 +60,7 @@ class Step:
     @classmethod
     def of(cls, eta_over_b: float) -> "Step":
         """Return the nearest step; below 2**-47 with fewer mantissa bits, at least 2**-63."""
-        largest = ((1 << MANTISSA_BITS) - 1) / 2
-        legal = f"step eta / B must be above 0 and at most {largest}"
+        legal = f"step eta / B must be above 0 and at most {LARGEST_STEP}"
         if not (math.isfinite(eta_over_b) and eta_over_b > 0):
             raise ValueError(f"{legal}, not {eta_over_b}")
         exponent = min(MANTISSA_BITS - math.frexp(eta_over_b)[1], LARGEST_EXPONENT)

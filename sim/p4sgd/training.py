@@ -38,7 +38,7 @@ def data_of(
     with them.
     """
     if requested.data == ZEROS and arrays is None:
-        shape = (requested.samples, requested.features)
+        shape = requested.zeros
         values = tuple(range(max(2, classes)))
         return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "", label_values=values)
     how: dict[str, Any] = {
@@ -50,9 +50,9 @@ def data_of(
         "classes": classes,
     }
     return (
-        load(requested.data, label=requested.label, **how)
+        load(requested.data, label=requested.label, most=requested.samples, **how)
         if arrays is None
-        else from_arrays(*arrays, **how)
+        else from_arrays(*(each[: requested.samples] for each in arrays), **how)
     )
 
 

@@ -82,7 +82,7 @@ class TrainingSession(Session):
     def check(cls, params: WorkerParams, requested: TrainingWorkload) -> None:
         """Raise ValueError for data that do not fit, if their size is known without reading."""
         if requested.data == ZEROS:
-            check_fit(params, requested, requested.samples, requested.features)
+            check_fit(params, requested, *requested.zeros)
 
     @classmethod
     def hardware(cls, params: WorkerParams, requested: TrainingWorkload) -> Hardware:
@@ -108,11 +108,7 @@ class TrainingSession(Session):
         """Return the ideal cycles, if the size of the data is known without reading them."""
         if requested.data != ZEROS:
             return {}
-        return {
-            "ideal_cycles_per_epoch": ideal_cycles(
-                params, requested, requested.samples, requested.features
-            )
-        }
+        return {"ideal_cycles_per_epoch": ideal_cycles(params, requested, *requested.zeros)}
 
     @property
     def title(self) -> str:

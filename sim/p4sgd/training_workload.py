@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.golden.arithmetic import LARGEST_STEP
 from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from hdl.p4sgd.worker_params import WorkerParams
 
 ZEROS = "zeros"  #: data of a given size whose values are all zero
+ZERO_SAMPLES = 512  #: samples of them, unless it is said how many
 MAX_WORKERS = 16
 CUT_WORKERS, CUT_LATENCY = 4, 50  #: least workers, and cycles of their links, for which it pays
 
@@ -44,7 +46,12 @@ class TrainingWorkload(Workload):
         "Train on the samples in an order that the seed draws.",
         off="Train in the order of the data, not in one that the seed draws.",
     )
-    samples: int = setting(512, f"Make this many samples of --data {ZEROS}.", least=1)
+    samples: int | None = setting(
+        None,
+        f"Take at most this many samples of the data, the first; make this many of --data {ZEROS}.",
+        least=1,
+        shown=f"all; {ZERO_SAMPLES} of {ZEROS}",
+    )
     features: int = setting(4096, f"Give samples of --data {ZEROS} this many features.", least=1)
     loss: Loss = setting(Loss.LOGISTIC, "Minimise this loss function.")
     positive: str | None = setting(
@@ -190,6 +197,12 @@ class TrainingWorkload(Workload):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        most = LARGEST_STEP * self.batch
+        if self.eta is not None and not 0 < self.eta <= most:
+            raise ValueError(
+                f"eta must be above 0 and at most {most:.0f} with mini-batches of {self.batch}:"
+                f" {self.eta}"
+            )
         if not self.has_switch and any(getattr(self, name) for name in CHANCES):
             raise ValueError("a single worker has no links: --workers 2 or more gives it some")
         if self.l2 and self.l2_shift:
@@ -213,7 +226,7 @@ class TrainingWorkload(Workload):
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
-        result = {"samples", "features"}
+        result = {"features"}
         if self.data == ZEROS:
             result = {"test", "shuffle", "positive", "bias", "reference"}
         if not self.has_switch:
@@ -225,6 +238,11 @@ class TrainingWorkload(Workload):
         if self.eta_schedule is EtaSchedule.CONSTANT:
             result |= {"eta_period"}
         return result if self.duplicate or self.reorder else result | {"displacement"}
+
+    @property
+    def zeros(self) -> tuple[int, int]:
+        """Return how many samples and features there are of zeros."""
+        return self.samples or ZERO_SAMPLES, self.features
 
     @property
     def has_bias(self) -> bool:

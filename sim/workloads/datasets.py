@@ -202,9 +202,10 @@ def _read(path: Path, label: str | None) -> tuple[Features, NDArray, list[str]]:
     is_archive = content.startswith(ARCHIVE_MARKS)
     if (b"\0" in content or path.suffix == ".npz") and not is_archive:
         raise InputError(f"{path}: malformed file, expected {FORMS}")
+    if label is not None and (is_archive or libsvm.is_libsvm(content)):
+        form = "an .npz archive" if is_archive else "LIBSVM text"
+        raise InputError(f"{path}: --label names a column of a CSV file, this is {form}")
     is_csv = not is_archive and (label is not None or csv_text.is_csv(content))
-    if label is not None and not is_csv:
-        raise InputError(f"{path}: --label names a column of a CSV file, this is an .npz archive")
     if is_archive:
         return *_read_npz(Archive(path, content)), []
     if is_csv:

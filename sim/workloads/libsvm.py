@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sim.workloads.files import leave_out
-from sim.workloads.lines import COMMENT, GAP, NUMBER, check_lines, numbers, raise_first
+from sim.workloads.lines import BLANKS, COMMENT, GAP, NUMBER, check_lines, numbers, raise_first
 
 FORM = "`label index:value ...` of LIBSVM"
 OTHERS = "accepted are also CSV of numbers with --label COLUMN, and .npz"
@@ -42,6 +42,12 @@ def parse(path: Path, text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
     indices = pairs[:, 0].astype(np.int64)
     shape = (ends.size, int(indices.max(initial=-1)) + 1)
     return csr_array((pairs[:, 1].copy(), indices, starts), shape), result[is_label]
+
+
+def is_libsvm(text: bytes) -> bool:
+    """Return whether the first line of a text that is no comment has a pair of LIBSVM's."""
+    line = BLANKS.sub(b"", text[: 1 << 16], count=1).partition(b"\n")[0].partition(b"#")[0]
+    return b":" in line and bool(re.fullmatch(SAMPLE, line.strip()))
 
 
 def first_index(features: csr_array) -> int:

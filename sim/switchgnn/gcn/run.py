@@ -23,7 +23,7 @@ class GcnRun:
 
     def __init__(self, requested: GcnWorkload) -> None:
         self.requested = requested
-        graph = load_graph(requested.data)
+        graph = load_graph(requested.data, labelled=True)
         self.labels_drawn = (
             graph.train is None
         )  #: whether ``requested.labels`` says what is trained on

@@ -64,8 +64,10 @@ class Graph:
         return int(self.adjacency.nnz)
 
 
-def load_graph(text: str | Path) -> Graph:
+def load_graph(text: str | Path, *, labelled: bool = False) -> Graph:
     """Load the graph of that name; raise UserError, in one line, for anything wrong.
+
+    A name of a graph without labels is unknown if it is to be ``labelled``.
 
     "digits" is the graph of the ten nearest neighbours among scikit-learn's digits. "reddit",
     "yelp", "products" with options, such as "reddit:scale=0.1,seed=3", are the families. A Matrix
@@ -82,7 +84,9 @@ def load_graph(text: str | Path) -> Graph:
     try:
         if Path(text).suffix == ".npz":
             return _archive(Path(text))
-        return _beside(Graph(name=str(text), adjacency=pattern(load_matrix(text, families=NAMES))))
+        families = {DIGITS: NAMES[DIGITS]} if labelled else NAMES
+        matrix = load_matrix(text, families=families)
+        return _beside(Graph(name=str(text), adjacency=pattern(matrix)))
     except InputError as error:
         raise UserError(str(error)) from None
 

@@ -66,6 +66,8 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
 
 def bad_files(folder):
     (folder / "broken.svm").write_text("1 3:x\n")
+    (folder / "good.svm").write_text("# from 1 on\n\n0 2:1 # the first\n1 1:1\n")
+    (folder / "good.csv").write_text("y,at 1:00\n0,1\n1,2\n")
     np.savez(folder / "nan.npz", X=np.array([[1.0, np.nan], [0, 1]]), y=np.array([0, 1]))
     np.savez(folder / "three.npz", X=np.eye(3), y=np.arange(3))
     np.savez(folder / "large.npz", X=np.eye(3), y=np.array([1.0, 2.0, 300.0]))
@@ -79,6 +81,9 @@ def bad_files(folder):
         (["--data", "nothing.svm"], "nothing.svm"),
         (["--data", "broken.svm"], "broken.svm: line 1: '1 3:x' is not `label index:value"),
         (["--data", "."], "is a folder"),
+        (["--data", "good.csv", "--label", "y", "--test", "good.svm"],
+         "good.svm: --label names a column of a CSV file, this is LIBSVM text"),
+        (["--data", "good.csv", "--label", "y", "--samples", "1"], "only one class (0)"),
         (["-o", "/dev/null/x"], "cannot write to /dev/null/x: /dev/null is not a folder"),
         (["--test", "1.5"], "a share above 0 and below 1, or a file: 1.5"),
         (["--test", "nothing.svm"], "nothing.svm: no such file"),
@@ -96,8 +101,10 @@ def bad_files(folder):
         (["--batch", "12"], "batch"),
         (["--batch", "0"], "batch"),
         (["--epochs", "0"], "epochs"),
-        (["--eta", "0"], "step"),
-        (["--eta", "nan"], "step"),
+        (["--eta", "0"], "eta must be above 0 and at most 4194272 with mini-batches of 64: 0.0"),
+        (["--eta", "-1"], "eta must be above 0 and at most 4194272 with"),
+        (["--eta", "nan"], "eta must be above 0 and at most 4194272 with"),
+        (["--eta", "2e6", "--batch", "16"], "at most 1048568 with mini-batches of 16: 2000000.0"),
         (["--loss", "square"], "square"),
         (["--l2-shift", "8"], "l2=true"),
         (["--l2", "0.01"], "l2=true"),

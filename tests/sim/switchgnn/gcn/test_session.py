@@ -185,8 +185,9 @@ def test_what_came_to_nothing_is_warned_of(tmp_path):
     ("settings", "message"),
     [
         ({"data": "missing.npz"}, r"missing.npz: no such file"),
-        ({"data": "nonsense"}, "'nonsense' is no family"),
-        ({"data": "yelp:scale=0.001"}, "yelp:scale=0.001: has no features"),
+        ({"data": "nonsense"}, "'nonsense' is no family: digits; or the path"),
+        ({"data": "missing.mtx"}, r"missing.mtx: no such file \(families: digits\)"),
+        ({"data": "yelp:scale=0.001"}, "'yelp' is no family: digits; or the path"),
         ({"workers": 5}, "5 workers need 5 ports, the switch has 4"),
         ({"partition": "missing.npy"}, "missing.npy: no such file"),
         ({"labels": 41}, "class 0 has .* vertices, but labels asks for 41"),
