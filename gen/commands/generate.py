@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from gen.base.errors import UserError
 from gen.base.settings import parse_settings
 from gen.designs.catalogue import find_design
 from gen.output.consoles import Console, waiting
@@ -22,80 +21,74 @@ CoreMhz = Annotated[
 ]
 
 
+Name = Annotated[str, typer.Argument(help="Generate this design, one of `ingather list`.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Write all files into this folder.")]
+Preset = Annotated[str | None, typer.Option(help="Take this named set of parameters.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Set a parameter to another value; may be repeated."
+    ),
+]
+Board = Annotated[
+    str | None,
+    typer.Option(
+        help="Build for this card (u280): add its top, Tcl and XDC;"
+        " opennic: as a plugin of OpenNIC's shell; vitis: as a kernel for Vitis."
+    ),
+]
+Platform = Annotated[
+    str | None,
+    typer.Option(metavar="CARD", help="Build the kernel for this card: u280, u55c, u50 or u250."),
+]
+Estimate = Annotated[
+    bool | None,
+    typer.Option(
+        help="Estimate resources for the datasheet, and a floorplan of the card; takes minutes,"
+        " once.",
+        show_default="with --board",
+    ),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Write nothing if the design does not fit the card.")
+]
+Source = Annotated[
+    bool,
+    typer.Option(
+        help="Name in comments of the Verilog the lines of Python that its parts come from."
+    ),
+]
+
+
 def generate(
-    design: Annotated[str, typer.Argument(help="Generate this design, one of `ingather list`.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Write all files into this folder.")
-    ],
-    preset: Annotated[str | None, typer.Option(help="Take this named set of parameters.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Set a parameter to another value; may be repeated."
-        ),
-    ] = None,
-    board: Annotated[
-        str | None,
-        typer.Option(
-            help="Build for this card (u280): add its top, Tcl and XDC;"
-            " opennic: as a plugin of OpenNIC's shell; vitis: as a kernel for Vitis."
-        ),
-    ] = None,
-    platform: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CARD", help="Build the kernel for this card: u280, u55c, u50 or u250."
-        ),
-    ] = None,
+    design: Name,
+    output: Output,
+    preset: Preset = None,
+    settings: Settings = None,
+    board: Board = None,
+    platform: Platform = None,
     core_mhz: CoreMhz = None,
-    estimate: Annotated[
-        bool | None,
-        typer.Option(
-            help="Estimate resources for the datasheet, and a floorplan of the card; takes minutes,"
-            " once.",
-            show_default="with --board",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Write nothing if the design does not fit the card.")
-    ] = False,
-    source: Annotated[
-        bool,
-        typer.Option(
-            help="Name in comments of the Verilog the lines of Python that its parts come from."
-        ),
-    ] = True,
+    estimate: Estimate = None,
+    strict: Strict = False,
+    source: Source = True,
 ) -> None:
     """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
     from gen.commands.generating import Order
     from gen.commands.generating import generate as write
-    from gen.shells.vitis.platforms import find_platform
 
     start = time.monotonic()
-    if board is None and strict:
-        raise UserError("--strict needs --board: without a card there is nothing to fit")
-    if board is None and core_mhz is not None:
-        raise UserError("--core-mhz needs --board: without a card you give the clock")
-    if strict and estimate is False:
-        raise UserError("--strict needs the estimate that --no-estimate leaves out")
     order = Order(
         design=find_design(design),
         board=board,
         core_mhz=core_mhz,
-        platform=platform or "",
+        platform=platform,
         preset=preset or "",
         changes=parse_settings(settings or []),
         estimate=estimate,
         strict=strict,
         sources=source,
     )
-    if order.shell and (strict or core_mhz is not None):
-        raise UserError("--strict and --core-mhz are for cards: the shell has clock and floorplan")
-    if platform is not None:
-        if not (order.shell and order.shell.platforms):
-            raise UserError("--platform needs --board vitis: only kernels are linked for a card")
-        find_platform(platform)
-    order.params()
+    order.check()
     check_target(output)
     with waiting(Console(stderr=True), f"generating {design}") as update:
         built = write(order, output, update)

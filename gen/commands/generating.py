@@ -37,7 +37,7 @@ class Order:
     design: Design
     board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
     core_mhz: float | None = None  #: clock of the core on the card, if it is not the usual one
-    platform: str = ""  #: a shell's card, if it is not the usual one
+    platform: str | None = None  #: a shell's card, if it is not the usual one
     preset: str = ""  #: name; if empty, the default of the design or of its top
     changes: Mapping[str, Any]  #: parameters that differ from the preset's
     estimate: bool | None = None  #: whether to synthesise; None: only for a card
@@ -72,6 +72,26 @@ class Order:
         presets = self.target.settings_of(self.preset_name)
         return make_params(self.design.params_class, presets, self.changes)
 
+    def check(self) -> None:
+        """Raise UserError for an illegal parameter, or options of the command that do not fit."""
+        if self.board is None and self.strict:
+            raise UserError("--strict needs --board: without a card there is nothing to fit")
+        if self.board is None and self.core_mhz is not None:
+            raise UserError("--core-mhz needs --board: without a card you give the clock")
+        if self.strict and self.estimate is False:
+            raise UserError("--strict needs the estimate that --no-estimate leaves out")
+        if self.shell and (self.strict or self.core_mhz is not None):
+            raise UserError(
+                "--strict and --core-mhz are for cards: the shell has clock and floorplan"
+            )
+        if self.platform is not None:
+            if not (self.shell and self.shell.platforms):
+                raise UserError(
+                    "--platform needs --board vitis: only kernels are linked for a card"
+                )
+            self.shell.cards(self.platform)
+        self.params()
+
 
 def generate(
     order: Order, output: Path, progress: Callable[[str], None] = lambda text: None
@@ -87,6 +107,8 @@ def generate(
         floorplan = () if order.estimate is False or shell else ("highspy",)
         require("generate --board", "pyslang", *floorplan)
     component = order.target.make(order.params())
+    if shell is not None:
+        shell.check(order.design.name, component, order.platform)
     emission = emission_of(
         component, generated=True, progress=lambda name: progress(f"elaborating {name}")
     )

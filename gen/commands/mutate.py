@@ -18,6 +18,7 @@ from gen.output.folder import check_above, write_file
 
 SUMMARY = "mutate.json"
 PARTS = "components"
+LISTS = "ingather mutate --list"
 HERE = Path(__file__).parent
 
 Components = Annotated[
@@ -25,6 +26,9 @@ Components = Annotated[
     typer.Argument(
         help="Break these components: classes, modules or packages; all of hdl if none is named."
     ),
+]
+Listed = Annotated[
+    bool, typer.Option("--list", help="List what the components can be called, and end.")
 ]
 Sample = Annotated[
     int,
@@ -69,6 +73,7 @@ def mutate(
     resume: Resume = True,
     planted: Planted = False,
     scheduler: Scheduler = None,
+    listed: Listed = False,
 ) -> None:
     """Break the RTL in many small ways, and see whether its tests notice."""
     from sim.harness.build_tools import require_compiler
@@ -76,6 +81,9 @@ def mutate(
     from sim.mutation.summary import below, idle, read_reasons, score, union
 
     targets = choose(components or [])
+    if listed:
+        typer.echo("\n".join(callable_names({target.name: target for target in targets})))
+        return
     require_compiler()
     check_folder(output)
     if planted:
@@ -124,7 +132,7 @@ def choose(names: Sequence[str]) -> list[Any]:
     for name in names or ["hdl"]:
         expected = {path: target for path, target in targets.items() if is_called(path, name)}
         if not expected:
-            raise unknown("component", name, callable_names(targets))
+            raise unknown("component", name, callable_names(targets), LISTS)
         chosen |= expected
     return [chosen[path] for path in sorted(chosen)]
 

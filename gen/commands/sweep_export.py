@@ -27,5 +27,6 @@ def export(results: Results, output: Output) -> None:
     """Write the points of a sweep as a table, a row a point, or draw metrics against sizes."""
     writer_for(output)
     read = read_results(results)
-    write(read.points, output, read.spec.get("metrics", ()))
-    Console(highlight=False).print(f"wrote {output}: {len(read.points)} points", soft_wrap=True)
+    written, total = write(read.points, output, read.spec.get("metrics", ())), len(read.points)
+    part = f"{written} of {total}" if written < total else total
+    Console(highlight=False).print(f"wrote {output}: {part} points", soft_wrap=True)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from gen.base.errors import UserError
 from gen.board.boards import BoardDesign
 from gen.designs.catalogue import find_design
 from gen.designs.design import load
-from gen.shells.vitis.platforms import U280, find_platform
+from gen.shells.vitis.platforms import U280, Platform, find_platform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +30,24 @@ class Shell:
         why = self.without.get(name, f"it is no {self.takes}")
         raise UserError(f"{name} cannot be a {self.part} of {self.name}: {why}")
 
-    def write(self, *args, platform: str):
-        """Add what the shell's build needs to a generated folder; return its files' hashes.
+    def cards(self, platform: str | None) -> list[Platform]:
+        """Return the card that is chosen, or the usual one; none if the shell asks for none.
 
         UserError if a ``platform`` is named that is not there, or that the shell does not ask for.
         """
-        if platform and not self.platforms:
+        if platform is not None and not self.platforms:
             raise UserError(f"{self.name} is not built for a chosen card, such as {platform}")
-        if not self.platforms:
-            return load(self.writes)(*args)
-        return load(self.writes)(*args, find_platform(platform or U280.name))
+        name = U280.name if platform is None else platform
+        return [find_platform(name)] if self.platforms else []
+
+    def check(self, name: str, top: Any, platform: str | None) -> None:
+        """Raise UserError if the chosen card is none for ``top``, the kernel of design ``name``."""
+        for card in self.cards(platform):
+            card.check(name, top)
+
+    def write(self, *args: Any, platform: str | None) -> dict[str, str]:
+        """Add what the shell's build needs to a generated folder; return its files' hashes."""
+        return load(self.writes)(*args, *self.cards(platform))
 
 
 OPENNIC = Shell(

@@ -74,14 +74,15 @@ def of_one_type(values: Sequence[Any]) -> list[Any]:
     return [None if value is None else convert(value) for value in values]
 
 
-WRITERS: dict[str, Callable[[Columns, Path], None]] = {
+#: by the file's suffix; one that leaves points out returns how many it has
+WRITERS: dict[str, Callable[[Columns, Path], int | None]] = {
     ".csv": write_csv,
     ".parquet": write_parquet,
     ".png": write_png,
 }
 
 
-def writer_for(path: Path) -> Callable[[Columns, Path], None]:
+def writer_for(path: Path) -> Callable[[Columns, Path], int | None]:
     """Return the writer for a file's suffix; raise UserError if none fits, or none can write."""
     if path.suffix.lower() not in WRITERS:
         raise UserError(f"{path.name} is to end in one of {', '.join(WRITERS)}")
@@ -89,10 +90,10 @@ def writer_for(path: Path) -> Callable[[Columns, Path], None]:
     return WRITERS[path.suffix.lower()]
 
 
-def export(points: Sequence[PointRow], path: Path, requested: Sequence[str] = ()) -> None:
+def export(points: Sequence[PointRow], path: Path, requested: Sequence[str] = ()) -> int:
     """Write a table of ``points``, whole or not at all, or draw the metrics ``requested``.
 
-    Raises UserError if that cannot be.
+    Returns how many of the points are in the file. Raises UserError if that cannot be.
     """
     write = writer_for(path)
     part: Path | None = None
@@ -100,9 +101,10 @@ def export(points: Sequence[PointRow], path: Path, requested: Sequence[str] = ()
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         os.close(handle)
         part = Path(name)
-        write(columns(points, requested if write is write_png else None), part)
+        drawn = write(columns(points, requested if write is write_png else None), part)
         part.chmod(0o644)
         part.replace(path)
+        return len(points) if drawn is None else drawn
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from error
     finally:

@@ -53,11 +53,12 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return result
 
 
-def write_png(table: Columns, path: Path) -> None:
+def write_png(table: Columns, path: Path) -> int:
     """Draw the first metric that is no size against each size, by up to three settings.
 
     Each value of the third setting has a front of its own.
-    Raises UserError if matplotlib is missing, or no metric has both.
+    Returns how many points are drawn: those that are done. Raises UserError if matplotlib is
+    missing, or no metric has both.
     """
     require("sweep export to PNG", "matplotlib")
     metrics = metrics_of(table)
@@ -100,3 +101,4 @@ def write_png(table: Columns, path: Path) -> None:
                 )[axis]
                 panels[-1].scatter([], [], label=f"{name} {value}", **look)
         panels[-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return len(rows)

@@ -41,11 +41,9 @@ def write_kernel(
     """Add what makes a kernel of ``emission`` to the design in ``folder``, and check the whole.
 
     Returns the hashes of the files by name, the manifest's too. UserError says what of the
-    package does not fit the Verilog, or that the card of ``platform`` has too few cages.
+    package does not fit the Verilog.
     """
     top: Any = emission.top.component
-    if top.streams and (count := len(top.ends())) > platform.cages:
-        raise UserError(f"{design.name} has {count} ports, and an {platform.card} has one cage")
     manifest = json.loads((folder / MANIFEST).read_text())
     manifest["board"] = {
         "name": platform.platform,

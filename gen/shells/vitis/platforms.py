@@ -1,8 +1,9 @@
 """Lists the cards for which a kernel is linked: their platforms, memories and cages."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from gen.base.errors import unknown
+from gen.base.errors import UserError, unknown
 
 MB = 1 << 20
 
@@ -24,8 +25,19 @@ class Platform:
     banks: int = 32
     bank_bytes: int
     cages: int = 2
+    dies: int = 3
     slr: int  #: the die at the cages
     memory_slr: int | None = 0  #: the die that the memory is at; none: each bank is at another
+
+    def check(self, name: str, top: Any) -> None:
+        """Raise UserError if the card has too few cages or dies for ``top``, of design ``name``."""
+        if top.streams and (count := len(top.ends())) > self.cages:
+            raise UserError(f"{name} has {count} ports, and an {self.card} has one cage")
+        if (dies := getattr(top.params, "slrs", 1)) > self.dies:
+            raise UserError(
+                f"{name} lies on {dies} dies, and an {self.card} has {self.dies}: --set"
+                f" slrs={self.dies}"
+            )
 
 
 U280 = Platform(
@@ -52,6 +64,7 @@ U50 = replace(
     platform="xilinx_u50_gen3x16_xdma_5_202210_1",
     part="xcu50-fsvh2104-2-e",
     cages=1,
+    dies=2,
     slr=1,
 )
 U250 = Platform(
@@ -62,6 +75,7 @@ U250 = Platform(
     memory="DDR",
     banks=4,
     bank_bytes=16384 * MB,
+    dies=4,
     slr=2,
     memory_slr=None,
 )

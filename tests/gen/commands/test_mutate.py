@@ -159,11 +159,9 @@ def test_an_error_is_tried_again(examined, tmp_path):
 def test_mistakes(examined, tmp_path):
     (tmp_path / "file").write_text("precious")
     for arguments, text in (
-        (["Fifi"], "did you mean Fifo?"),
-        (
-            ["hdl.commn"],
-            "did you mean hdl.common? there are: hdl.allreduce, hdl.common, ",
-        ),
+        (["Fifi"], "no component 'Fifi'; the nearest are Fifo; `ingather mutate --list` lists all"),
+        (["hdl.commn"], "the nearest are hdl.common, hdl.common."),
+        (["UNKNOWN"], "no component 'UNKNOWN'; `ingather mutate --list` lists all "),
         (["Fifo", "-o", tmp_path / "file"], "is not a folder"),
         (["Fifo", "-o", tmp_path], "was not made by ingather"),
         (["Fifo", "-o", tmp_path / "file" / "out"], "cannot write"),
@@ -173,6 +171,15 @@ def test_mistakes(examined, tmp_path):
         assert text in str(result.exception)
     assert examined == []
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_names_are_listed(examined):
+    names = run("--list").stdout.split()
+    assert {"hdl.common", "hdl.common.fifo", "Fifo"} <= {*names}
+    assert run("Fifo", "--list").stdout.split() == ["hdl.common", "hdl.common.fifo", "Fifo"]
+    unknown = str(run("UNKNOWN").exception)
+    assert unknown.endswith(f" {len(names)}")
+    assert examined == []
 
 
 def test_outside_a_checkout(monkeypatch):

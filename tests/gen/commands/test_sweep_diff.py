@@ -108,6 +108,12 @@ def test_where_it_wrote(tmp_path, capsys):
     export(path, tmp_path / "a.csv")
     assert capsys.readouterr().out == f"wrote {tmp_path / 'a.csv'}: 12 points\n"
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 13
+    points = [
+        sample.point(1, 2, metrics={"cycles": 5.0, "luts": 2.0}),
+        sample.point(1, 4, "failed"),
+    ]
+    export(sample.write_sweep(tmp_path / "b.sqlite", points), tmp_path / "b.png")
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'b.png'}: 1 of 2 points\n"
 
 
 def test_the_name_is_checked_before_the_sweep_is_read(tmp_path):

@@ -117,6 +117,11 @@ def test_a_kernel_is_linked_for_another_card(tmp_path, card):
     [
         ("p4sgd-switch", ("vitis", "--platform", "u50"), "has 2 ports, and an Alveo U50 has one"),
         ("p4sgd-worker", ("vitis", "--platform", "u51"), "no platform 'u51'; did you mean u50?"),
+        (
+            "p4sgd-worker",
+            ("vitis", "--platform", "u50", "--set", "slrs=3", "--set", "engines=3"),
+            "p4sgd-worker lies on 3 dies, and an Alveo U50 has 2: --set slrs=2",
+        ),
         ("p4sgd-switch", ("opennic", "--platform", "u50"), "--platform needs --board vitis"),
     ],
 )
@@ -182,21 +187,35 @@ def test_what_does_not_fit_is_reported(kernel, tmp_path, file, old, new, line):
     assert any(line in each for each in problems(tmp_path / "copy"))
 
 
-def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
-    """Their stubs, that is: make calls them with options that their documents have."""
-    shutil.copytree(kernel, tmp_path / "copy")
-    link = tmp_path / "bin" / "v++"
+def linker(folder):
+    link = folder / "bin" / "v++"
     link.write_text(
         '#!/bin/sh\necho v++ "$@" >> $STUB_LOG\nwhile [ "$1" != -o ]; do shift; done\ntouch $2\n'
     )
     link.chmod(0o755)
+
+
+VNX = r"""# as VNx's: both interfaces if 3, in no order that we know
+all:
+	echo vnx $(INTERFACE) >> $$STUB_LOG; mkdir -p _x.$(DEVICE)
+	for k in $(INTERFACE:3=1 0); do touch _x.$(DEVICE)/cmac_$$k.xo; done
+"""
+
+
+def stand_in_for_vnx(folder):
+    vnx = folder / "copy" / "vnx" / "Ethernet"
+    vnx.mkdir(parents=True)
+    (vnx / "Makefile").write_text(VNX)
+    return vnx
+
+
+def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
+    """Their stubs, that is: make calls them with options that their documents have."""
+    shutil.copytree(kernel, tmp_path / "copy")
+    linker(tmp_path)
     result, _ = vivado(tmp_path / "copy", "xclbin", modules=[])
     assert (result.returncode, "set VNX to a checkout" in result.stderr) == (2, True)
-    vnx = tmp_path / "copy" / "vnx" / "Ethernet"
-    vnx.mkdir(parents=True)
-    (vnx / "Makefile").write_text(
-        "all:\n\tmkdir -p _x.$(DEVICE); touch _x.$(DEVICE)/cmac_$(INTERFACE).xo\n"
-    )
+    vnx = stand_in_for_vnx(tmp_path)
     result, reported = vivado(tmp_path / "copy", "xclbin", "VNX=vnx", modules=[])
     assert result.returncode == 0, result.stderr
     busses = [line for line in reported if line.startswith("ipx::associate_bus_interfaces -busif")]
@@ -209,6 +228,21 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
     script = re.search(r"compiler\.userPostSysLinkOverlayTcl=(\S+)", reported[-1])
     assert script[1] == f"{vnx.resolve()}/post_sys_link.tcl"  # it connects cages to cmacs
     assert "--kernel_frequency 250 -o build/" in reported[-1]
+
+
+def test_two_cmacs_are_built_once(folders, tmp_path, vivado):
+    shutil.copytree(folders("p4sgd-switch"), tmp_path / "copy")
+    linker(tmp_path)
+    vnx, runs = stand_in_for_vnx(tmp_path), []
+    for lost in ("*", "cmac_0.xo", "cmac_1.xo", "none"):
+        for path in vnx.glob(f"_x.*/{lost}"):
+            path.unlink()
+        result, reported = vivado(tmp_path / "copy", "-j4", "xclbin", "VNX=vnx", modules=[])
+        assert result.returncode == 0, result.stderr
+        runs.append(sum(line == "vnx 3" for line in reported))
+        linked = any(line.startswith("v++") for line in reported)
+        assert linked == (lost != "none")
+    assert runs == [1, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

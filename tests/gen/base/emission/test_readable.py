@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from amaranth.lib.wiring import In, Out
 
 from gen.base.emission.emit import emit
 from gen.base.emission.verilog.sources import with_sources
 from gen.designs.catalogue import designs
+from hdl.common.component import Component
 from sim.harness.emissions import emission_of
 from tests.gen.sample import Pair, PairParams
 
@@ -72,3 +74,29 @@ def test_without_comments_the_text_is_the_same():
         text = with_sources(module.verilog, module.sources)
         assert with_sources(module.verilog, {}) == module.verilog
         assert re.sub(r"^ *// \S+:\d+\n|  // \S+:\d+$", "", text, flags=re.M) == module.verilog
+
+
+class Table(Component):
+    """Chooses a bit for each value of ``x``, by a case of that many arms."""
+
+    def __init__(self, params):
+        super().__init__(params, x=In(4), y=Out(1))
+
+    def build(self, m):
+        with m.Switch(self.x):
+            for value, bit in enumerate(self.params):
+                with m.Case(value):
+                    m.d.comb += self.y.eq(bit)
+
+
+@pytest.mark.parametrize(
+    ("bits", "text"),
+    [
+        ((0,) * 5 + (1,) * 11, "x >= 4'd5"),
+        ((1,) * 12 + (0,) * 4, "x < 4'd12"),
+        ((0,) * 5 + (1,) * 10 + (0,), "y_elements[x]"),  # two bounds
+    ],
+)
+def test_a_table_that_is_a_bound_is_a_comparison(bits, text):
+    verilog = emit(Table(bits)).top.verilog
+    assert text in [assign["value"].strip() for assign in ASSIGN.finditer(verilog)], verilog
