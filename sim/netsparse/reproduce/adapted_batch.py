@@ -63,6 +63,7 @@ ADAPTED = Choice(
     " dynamically adjust NetSparse parameters such as the RIG batch size.",
     setting="batch",
     values=BATCHES,
+    quick=("europe", "queen", "uk"),  # whose batches of the paper are both that there are
     explained=". A program gathers alike again and again; the batch with the least time is compared"
     " with twice and with half of it, until both take as long or longer; the first is the paper's",
     note="Batches are those of the paper's matrix. The paper says what could be done, and not how:"

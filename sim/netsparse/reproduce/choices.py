@@ -31,6 +31,7 @@ class Choice:
     explained: str = ""  #: what the values mean, behind what is run
     note: str = ""
     claims: Callable[[Lines], list[Claim]]
+    quick: Sequence[str] = ()  #: matrices that are enough for a quick figure; all if empty
     panels: Mapping[str, Callable[[Outcome], float]] = field(
         default_factory=lambda: {"speed-up over SUOpt": lambda outcome: outcome.speed_up}
     )
@@ -45,14 +46,19 @@ class Choice:
             for family, point in points.items()
         }
 
+    def of_all(self, subjects: Sequence[Subject], quick: bool) -> Sequence[Subject]:
+        """Return the matrices that are run."""
+        some = self.quick if quick else ()
+        return [item for item in subjects if not some or item.family in some]
+
     def points(self, subjects: Sequence[Subject], quick: bool) -> list[Point]:
         """Return all points that must be run."""
-        del quick
-        return [point for own in self.runs(subjects).values() for point in own.values()]
+        runs = self.runs(self.of_all(subjects, quick))
+        return [point for own in runs.values() for point in own.values()]
 
     def figure(self, subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
         """Return the figure: a row for each matrix and value."""
-        del quick
+        subjects = self.of_all(subjects, quick)
         lines = {
             family: {name: result[point] for name, point in own.items()}
             for family, own in self.runs(subjects).items()

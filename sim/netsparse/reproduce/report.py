@@ -67,8 +67,8 @@ METHOD = (
 )
 QUICK = (
     "\n\nMade with `--quick`: clusters multiply generated matrices of a quarter of the rows, fewer"
-    " values are swept, and calibration, which needs a simulator of the RTL, is left out unless"
-    " `--only` names it."
+    " values are swept, batches are adapted for three matrices, and calibration, which needs a"
+    " simulator of the RTL, is left out unless `--only` names it."
 )
 
 

@@ -9,7 +9,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import EtaSchedule, Loss
 from sim.p4sgd import training_text as text
-from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training import TrainingRun, data_of
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet, load
 from tests.sim.p4sgd.trained import HARDWARE, trained
@@ -21,6 +21,21 @@ def classes(rng):
     centres = rng.uniform(0, 2, (26, 40))
     values = centres[groups] + rng.normal(0, 0.3, (len(groups), 40))
     return {"X": values, "y": (groups >= 13).astype(int)}
+
+
+def test_the_first_samples_are_taken(rng):
+    """Of arrays as of data by name; of zeros there are as many."""
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    own = data_of(TrainingWorkload(samples=20, shuffle=False, test="0.25"), (X, y))
+    assert (own.features == X[:15]).all()
+    assert own.test is not None
+    assert (own.test.features == X[15:20]).all()
+    assert len(data_of(TrainingWorkload(samples=40), (X, y)).labels) == 30
+    whole = data_of(TrainingWorkload(shuffle=False))
+    own = data_of(TrainingWorkload(samples=50, shuffle=False))
+    assert (own.features == whole.features[:50]).all()
+    sizes = [data_of(TrainingWorkload(data="zeros", samples=n)).features.shape for n in (None, 7)]
+    assert sizes == [(512, 4096), (7, 4096)]
 
 
 def test_a_sorted_file_is_learnt_once_it_is_shuffled(rng, tmp_path):
