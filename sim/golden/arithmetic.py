@@ -14,7 +14,6 @@ MANTISSA_BITS = 17
 """Magnitude bits of a step's mantissa: with its sign, the 18-bit operand of a DSP48E2."""
 
 LARGEST_EXPONENT = 63
-LARGEST_STEP = ((1 << MANTISSA_BITS) - 1) / 2
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -58,17 +57,19 @@ class Step:
             raise ValueError(f"exponent must be 1..{LARGEST_EXPONENT}, not {self.exponent}")
 
     @classmethod
-    def of(cls, eta_over_b: float) -> "Step":
-        """Return the nearest step; below 2**-47 with fewer mantissa bits, at least 2**-63."""
-        legal = f"step eta / B must be above 0 and at most {LARGEST_STEP}"
-        if not (math.isfinite(eta_over_b) and eta_over_b > 0):
-            raise ValueError(f"{legal}, not {eta_over_b}")
+    def of(cls, eta: float, batch: int = 1) -> "Step":
+        """Return the step nearest to eta / B for the learning rate eta and mini-batches of B.
+
+        Below 2**-47 it has fewer mantissa bits; it is at least 2**-63.
+        """
+        largest, eta_over_b = ((1 << MANTISSA_BITS) - 1) / 2, eta / batch
+        if not 0 < eta_over_b <= largest:
+            legal = f"eta must be above 0 and at most {largest * batch:.12g}"
+            raise ValueError(f"{legal} with mini-batches of {batch}: {eta}")
         exponent = min(MANTISSA_BITS - math.frexp(eta_over_b)[1], LARGEST_EXPONENT)
         mantissa = _nearest(eta_over_b, exponent)
         if mantissa == 1 << MANTISSA_BITS:  # rounding carried into the next power of two
             mantissa, exponent = mantissa >> 1, exponent - 1
-        if exponent < 1:
-            raise ValueError(f"{legal}, not {eta_over_b}")
         return cls(max(mantissa, 1), exponent)
 
     @property

@@ -129,7 +129,7 @@ class TrainingRun:
             signed=self.quantiser.signed,
             batch=requested.batch,
             banks=engine.banks,
-            step=Step.of(self.eta / requested.batch),
+            step=Step.of(self.eta, requested.batch),
             l2_shift=self.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
@@ -223,7 +223,7 @@ class TrainingRun:
 
     def training_of(self, epoch: int) -> Training:
         """Return what the golden model does in an epoch, from 1 on."""
-        return replace(self.training, step=Step.of(self.eta_of(epoch) / self.requested.batch))
+        return replace(self.training, step=Step.of(self.eta_of(epoch), self.requested.batch))
 
     @property
     def steps(self) -> list[dict[str, int]]:

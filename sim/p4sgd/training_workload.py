@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hdl.common.core_clock import CORE_MHZ
-from sim.golden.arithmetic import LARGEST_STEP
 from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
@@ -197,12 +196,6 @@ class TrainingWorkload(Workload):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = LARGEST_STEP * self.batch
-        if self.eta is not None and not 0 < self.eta <= most:
-            raise ValueError(
-                f"eta must be above 0 and at most {most:.0f} with mini-batches of {self.batch}:"
-                f" {self.eta}"
-            )
         if not self.has_switch and any(getattr(self, name) for name in CHANCES):
             raise ValueError("a single worker has no links: --workers 2 or more gives it some")
         if self.l2 and self.l2_shift:

@@ -190,7 +190,7 @@ class Samples:
             signed=self.signed,
             batch=batch,
             banks=fixed["banks"],
-            step=Step.of(rate / batch),
+            step=Step.of(rate, batch),
             l2_shift=l2_shift,
             fraction_bits=fixed["fraction_bits"],
         )
