@@ -100,6 +100,17 @@ class Bench(GoldenHub):
             steps=steps,
         )
 
+    def waiting_cut(self, **sizes):
+        """Draw a job whose first and last turn, of one block, wait for features.
+
+        A turn in which no worker gets anything ends without features, and so may the whole job.
+        """
+        while True:
+            cut = self.cut(**sizes)
+            shares = [cut.shares[port, cut.program[0].block] for port in cut.ports]
+            if any(share.sums or share.copies for share in shares):
+                return cut
+
     async def launch(self, cut, *, epoch=EPOCH, load=True, **settings):
         """Start a job at the switch and all workers."""
         self.run_switch(cut.setup(), epoch)
