@@ -84,12 +84,8 @@ class Order:
             raise UserError(
                 "--strict and --core-mhz are for cards: the shell has clock and floorplan"
             )
-        if self.platform is not None:
-            if not (self.shell and self.shell.platforms):
-                raise UserError(
-                    "--platform needs --board vitis: only kernels are linked for a card"
-                )
-            self.shell.cards(self.platform)
+        if self.platform is not None and not (self.shell and self.shell.platforms):
+            raise UserError("--platform needs --board vitis: only kernels are linked for a card")
         self.params()
 
 

@@ -29,6 +29,8 @@ def parse(path: Path, text: bytes, label: str | None) -> tuple[NDArray, NDArray,
     line, _, body = (text[begin:] + b"\n").partition(b"\n")
     delimiter = next((each for each in DELIMITERS.decode() if each.encode() in line), ",")
     names = [each.strip(' "') for each in line.decode(errors="replace").strip().split(delimiter)]
+    if names == [""]:
+        raise InputError(f"{path}: no samples")
     if all(re.fullmatch(NUMBER, name.encode()) for name in names):
         raise InputError(f"{path}: is CSV without names of columns, which the first line must have")
     column, first = _column(path, names, label), 2 + text.count(b"\n", 0, begin)

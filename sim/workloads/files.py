@@ -6,6 +6,7 @@ import lzma
 import warnings
 import zlib
 from collections.abc import Callable
+from errno import EINVAL
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -45,6 +46,8 @@ def read_unpacked(path: Path, instead: str = "") -> bytes:
     than data do when it is unpacked, and for a tar.
     """
     try:
+        if path.is_char_device():  # which may never end
+            raise OSError(EINVAL, "it is a device")
         content = path.read_bytes()
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, expected a file{instead}") from None

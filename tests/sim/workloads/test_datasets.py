@@ -127,6 +127,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     for name in ("none.svm", "none.npz", "a/b.svm", "\0.svm"):
         assert message(f"{tmp_path}/{name}").endswith(f"no such file{instead}")
     assert message(str(tmp_path)) == f"{tmp_path}: is a folder, expected a file{instead}"
+    assert message("/dev/null") == "/dev/null: cannot be read (it is a device)"
     assert "File name too long" in message("a" * 300)
 
 
@@ -264,6 +265,7 @@ TOP, NO_LOSS = {"positive": ">=1"}, {"loss": Loss.LINEAR}
         ("1 " + "1:1 " * 10_000, {}, f"line 1: '1 {'1:1 ' * 9}1:...' must have indices that rise"),
         ("1 1:1\n2 2000000000:1\n", {}, "2 samples x 2000000000 features are too many values"),
         ("", {}, "data.svm: no samples"),
+        ("", {"label": "y"}, "data.svm: no samples"),
         ("\0", {}, "data.svm: malformed file, expected LIBSVM text"),
         ("1\n2\n", {}, "data.svm: no features"),
         ("7 1:1\n7 1:2\n", {}, "data.svm: only one class (7), nothing to tell apart"),
