@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from sim.golden.arithmetic import Integers
 from sim.switchgnn.network.requests import Begin
 
+LATE = 2  #: latencies, at most, by which some answers are later than others if that is drawn
+
 
 @dataclass(frozen=True, kw_only=True)
 class StepBegin(Begin):
     """Asks, as the first request, for a way to use the system."""
 
     pcie_latency: int  #: cycles until a read of host memory is answered
+    irregular: bool = False  #: the seed draws when memories answer, and when hosts pause and look
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from sim.harness.verilate import Build
 from sim.network_switch.step.compute import compute_cycles
 from sim.network_switch.step.params import StepParams, step_of
 from sim.network_switch.step.picture import draw_timeline
+from sim.network_switch.step.requests import LATE
 from sim.network_switch.step.step_network import StepNetwork
 from sim.network_switch.step.system import build_step, log_path
 from sim.network_switch.step.text import measured
@@ -105,6 +106,7 @@ class StepSession(Session):
             links=links,
             timeout=requested.timeout,
             pcie_latency=requested.pcie_latency,
+            irregular=requested.irregular,
         ) as network:
             gcn.comparison = Comparison(gcn.training, network.aggregator)
             gcn.comparison.switch.reduce = network.reduce
@@ -116,7 +118,8 @@ class StepSession(Session):
     def measure(self, folder: Path) -> Timeline:
         """Return when each stage worked, from the logs of the run."""
         near = 2 * self.requested.link_latency + SLACK
-        gaps = dict.fromkeys(STAGES, near) | {"gather": self.requested.pcie_latency + SLACK}
+        answered = self.requested.pcie_latency * (1 + LATE * self.requested.irregular)
+        gaps = dict.fromkeys(STAGES, near) | {"gather": answered + SLACK}
         training = self.gcn.training
         partition = training.partition
         assert partition is not None

@@ -1,5 +1,6 @@
 """Drives a system of whole workers as its hosts do: gathers, aggregations, all-reduces."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,9 +21,9 @@ from sim.network_switch.network import Page
 from sim.network_switch.step.gathering_worker import GatheringWorker
 from sim.network_switch.step.params import StepParams
 from sim.network_switch.step.reduction import HostReduction
-from sim.network_switch.step.requests import Reduce, Reduced, StepBegin
+from sim.network_switch.step.requests import LATE, Reduce, Reduced, StepBegin
 from sim.network_switch.step.timeline import AGGREGATION, REDUCTION, Mark
-from sim.surroundings.pcie.params import pcie_host_settings
+from sim.surroundings.pcie.params import Split, pcie_host_settings
 from sim.switchgnn.job import SWITCH, PlannedJob
 from sim.switchgnn.network.network_host import Job, NetworkHost, Plans
 from sim.switchgnn.network.requests import Answer
@@ -31,6 +32,7 @@ from sim.switchgnn.wire import SWITCH as SWITCH_ADDRESS
 
 READS = 2  #: reads of host memory, one after the other, that a turn waits for: idxs, rows
 POLLING = 500  #: cycles in which a host finds the end of a gather, and says that a turn is ready
+IRREGULAR = {"split": Split.RANDOM.value, "window": 8, "slow": 64, "stall": 64}
 REDUCE_CYCLES = 2_000_000  #: most cycles of an all-reduce, on links that lose most frames
 
 
@@ -45,8 +47,12 @@ class StepHost(NetworkHost):
 
     def __init__(self, dut: Any, params: StepParams, begin: StepBegin) -> None:
         super().__init__(dut, params, begin)
-        self.latency = begin.pcie_latency
-        self.patience = replace(self.patience, gather=READS * self.latency + POLLING)
+        self.irregular = begin.irregular
+        self.memory = {"latency": begin.pcie_latency, "seed": begin.links.seed}
+        late = random.randint(1, LATE * begin.pcie_latency) if begin.irregular else 0
+        self.memory |= IRREGULAR | {"late": late} if begin.irregular else {}
+        answered = begin.pcie_latency + late
+        self.patience = replace(self.patience, gather=READS * answered + POLLING)
         self.marks: list[Mark] = []
         self.waiting: dict[int, list[Integers]] = {}  #: all-reduces that have not begun
         self.reductions: dict[int, Task[Integers]] = {}  #: those that have, and are not waited for
@@ -62,14 +68,13 @@ class StepHost(NetworkHost):
         """Leave reset, set links, hosts, addresses and rings, and start the all-reduce's job."""
         self.dut.ends.value = 0
         host = self.params.endpoints.host
-        self.dut.host_settings.value = pack(
-            host.settings, pcie_host_settings(host, latency=self.latency)
-        )
+        self.dut.host_settings.value = pack(host.settings, pcie_host_settings(host, **self.memory))
         await super().begin()
         forwarding = RegisterDriver(self.dut, self.page("forwarding"), self.maps["forwarding"])
         await forwarding.write_wide(switch_address=int.from_bytes(SWITCH_ADDRESS, "big"))
         timeout = 2 * self.patience.send
-        self.hosts = HostReduction(self.dut, self.params, self.page("allreduce"), timeout)
+        page = self.page("allreduce")
+        self.hosts = HostReduction(self.dut, self.params, page, timeout, self.irregular)
         await self.hosts.begin()
         await gather(*(worker.open() for worker in self.workers))
 

@@ -18,10 +18,10 @@ class StepNetwork(RtlNetwork):
     test_module = "sim.network_switch.step.in_simulator"
     params: StepParams
 
-    def __init__(self, *args: Any, pcie_latency: int, **named: Any) -> None:
-        """Take what :class:`RtlNetwork` does, and the cycles of a read of host memory."""
+    def __init__(self, *args: Any, pcie_latency: int, irregular: bool, **named: Any) -> None:
+        """Take what :class:`RtlNetwork` does, and what :class:`StepBegin` has beside that."""
         super().__init__(*args, **named)
-        self.use = StepBegin(**vars(self.use), pcie_latency=pcie_latency)
+        self.use = StepBegin(**vars(self.use), pcie_latency=pcie_latency, irregular=irregular)
         self.reductions = 0  #: all-reduces that were asked for
 
     def plusargs(self) -> list[str]:

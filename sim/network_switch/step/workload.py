@@ -25,6 +25,11 @@ class StepWorkload(TrainingWorkload):
         least=64,
         most=4095,
     )
+    irregular: bool = setting(
+        False,
+        "Draw by the seed when answers to reads come, in which order and pieces, when buses to host"
+        " memory and network interfaces pause, and when hosts look at what is to be sent.",
+    )
     macs: int = setting(
         1024,
         "Count this many multiply-adds a cycle of a worker's compute, which is not simulated.",
