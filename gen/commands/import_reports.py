@@ -6,16 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from gen.base.errors import UserError
-from gen.commands.synth import (
-    Changes,
-    Jobs,
-    JsonFile,
-    Preset,
-    check_json_file,
-    choose,
-    estimate,
-    write_json,
-)
+from gen.commands.generate import Preset, Settings
+from gen.commands.synth import Jobs, JsonFile, check_json_file, choose, estimate, write_json
 from gen.designs.catalogue import find_design
 
 
@@ -39,7 +31,7 @@ def import_reports(
         Path | None, typer.Option(help="Read this output of Vivado's report_timing_summary.")
     ] = None,
     preset: Preset = None,
-    settings: Changes = None,
+    settings: Settings = None,
     json_file: JsonFile = None,
     jobs: Jobs = None,
 ) -> None:

@@ -12,20 +12,13 @@ import typer
 from gen.base.errors import UserError, unknown
 from gen.base.settings import make_params, parse_settings
 from gen.board.boards import BoardDesign, find_board
-from gen.commands.generate import CoreMhz
+from gen.commands.generate import CoreMhz, Preset, Settings
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.output.consoles import Console, waiting
 from gen.output.folder import check_file, write_file
 from gen.packages import require
 
-Preset = Annotated[str | None, typer.Option(help="Take this named set of parameters.")]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="Set a parameter to another value; may be repeated."
-    ),
-]
 JsonFile = Annotated[
     str | None,
     typer.Option(
@@ -60,7 +53,7 @@ def choose(
 def synth(
     design: Annotated[str, typer.Argument(help="Estimate this design, one of `ingather list`.")],
     preset: Preset = None,
-    settings: Changes = None,
+    settings: Settings = None,
     json_file: JsonFile = None,
     board: Annotated[
         str, typer.Option(help="Compare the estimate with what this card offers.")

@@ -19,7 +19,6 @@ FIRST_MAC = 6  #: bit of MAC port 0 in ``tuser_src`` and ``tuser_dst``; function
 WINDOW_BITS = 20  #: width of an address in the box's window
 WINDOW = 0x100000  #: address of the box's window in the shell's BAR 2
 MAX_PACKET_BYTES = 9600  #: most bytes that ``-max_pkt_len`` of the shell's build can be
-AXIL_MHZ = 125  #: clock of the registers' bus, phase aligned with that of the streams
 
 
 class BoxStreamSignature(BusSignature):

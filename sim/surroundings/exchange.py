@@ -16,7 +16,6 @@ from sim.harness.host import EXCHANGE
 
 MODULE = Path(__file__).with_name("exchange.sv")  #: Verilog that simulations of parts need
 FUNCTIONS = Path(__file__).with_name("exchange.cpp")  #: C++ of what it imports
-LEAST_DELAY = 2  #: cycles of the shortest wire that can be cut
 WORD_BITS = 32
 
 

@@ -187,35 +187,34 @@ def test_what_does_not_fit_is_reported(kernel, tmp_path, file, old, new, line):
     assert any(line in each for each in problems(tmp_path / "copy"))
 
 
-def linker(folder):
-    link = folder / "bin" / "v++"
-    link.write_text(
-        '#!/bin/sh\necho v++ "$@" >> $STUB_LOG\nwhile [ "$1" != -o ]; do shift; done\ntouch $2\n'
-    )
-    link.chmod(0o755)
-
-
-VNX = r"""# as VNx's: both interfaces if 3, in no order that we know
+LINKER = """#!/bin/sh
+echo v++ "$@" >> $STUB_LOG
+while [ "$1" != -o ]; do shift; done
+touch $2
+"""
+VNX = """# as VNx's: both interfaces if 3, in no order that we know
 all:
 	echo vnx $(INTERFACE) >> $$STUB_LOG; mkdir -p _x.$(DEVICE)
 	for k in $(INTERFACE:3=1 0); do touch _x.$(DEVICE)/cmac_$$k.xo; done
 """
 
 
-def stand_in_for_vnx(folder):
+def stand_ins(folder):
+    """Add a linker, and a checkout of VNx's; return the latter."""
     vnx = folder / "copy" / "vnx" / "Ethernet"
     vnx.mkdir(parents=True)
     (vnx / "Makefile").write_text(VNX)
+    (folder / "bin" / "v++").write_text(LINKER)
+    (folder / "bin" / "v++").chmod(0o755)
     return vnx
 
 
 def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
     """Their stubs, that is: make calls them with options that their documents have."""
     shutil.copytree(kernel, tmp_path / "copy")
-    linker(tmp_path)
+    vnx = stand_ins(tmp_path)
     result, _ = vivado(tmp_path / "copy", "xclbin", modules=[])
     assert (result.returncode, "set VNX to a checkout" in result.stderr) == (2, True)
-    vnx = stand_in_for_vnx(tmp_path)
     result, reported = vivado(tmp_path / "copy", "xclbin", "VNX=vnx", modules=[])
     assert result.returncode == 0, result.stderr
     busses = [line for line in reported if line.startswith("ipx::associate_bus_interfaces -busif")]
@@ -232,8 +231,7 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
 
 def test_two_cmacs_are_built_once(folders, tmp_path, vivado):
     shutil.copytree(folders("p4sgd-switch"), tmp_path / "copy")
-    linker(tmp_path)
-    vnx, runs = stand_in_for_vnx(tmp_path), []
+    vnx, runs = stand_ins(tmp_path), []
     for lost in ("*", "cmac_0.xo", "cmac_1.xo", "none"):
         for path in vnx.glob(f"_x.*/{lost}"):
             path.unlink()
@@ -254,11 +252,7 @@ def test_two_cmacs_are_built_once(folders, tmp_path, vivado):
         ("switchgnn-switch", {"changes": {"tables": "memory"}}, "tables must be chip in a kernel"),
         ("netsparse-snic", {"changes": {"host_bus": "pcie"}}, "host_bus must be axi in a kernel"),
         ("gather-engine", {"changes": {"host_bus": "pcie"}}, "host_bus must be axi in a kernel"),
-        (
-            "gather-engine",
-            {"changes": {"outputs": "both"}},
-            "outputs must be axi in a kernel",
-        ),
+        ("gather-engine", {"changes": {"outputs": "both"}}, "outputs must be axi in a kernel"),
         ("netsparse-snic", {"preset": "paper"}, "dram_address_bits must be at most 28 in a kernel"),
     ],
 )
