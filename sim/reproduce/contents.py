@@ -17,6 +17,7 @@ class Status(StrEnum):
 
     REPRODUCED = "reproduced"
     FORMULA = "by formula"
+    COMMAND = "by command"
     LEFT_OUT = "left out"
 
 
@@ -28,7 +29,7 @@ class Item:
     status: Status
     about: str  #: what it shows
     how: str  #: from what it is made, or why it is not
-    figure: str = ""  #: name of the figure here, as ``--only`` takes it
+    figure: str = ""  #: name of the figure here, as ``--only`` takes it; or another command
 
 
 def items_of(paper: str) -> list[Item]:
@@ -36,8 +37,8 @@ def items_of(paper: str) -> list[Item]:
     read = tomllib.loads((SIM / paper / "reproduce" / "contents.toml").read_text())
     result = [
         Item(number, status, about, how, figure)
-        for key, status in (("reproduced", Status.REPRODUCED), ("by_formula", Status.FORMULA))
-        for number, (figure, about, how) in read.get(key, {}).items()
+        for status in (Status.REPRODUCED, Status.FORMULA, Status.COMMAND)
+        for number, (figure, about, how) in read.get(status.replace(" ", "_"), {}).items()
     ]
     for group in read["left_out"]:
         why = group.pop("why")

@@ -10,6 +10,7 @@ import pytest
 import typer.main
 
 from gen.cli import make_app
+from gen.designs.catalogue import designs
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("constraints", "gen", "hdl", "sim", "tests")
@@ -91,6 +92,8 @@ def test_commands_have_the_options_that_they_are_shown_with(app, command):
     assert result is not app, f"no such command: {command}"
     options = {text for parameter in result.params for text in parameter.opts}
     assert {word for word in words if word.startswith("-")} <= options | {"--help"}
+    if command.startswith(("generate ", "synth ")) and not PLACEHOLDER.search(command):
+        assert words[0] in {*designs(), "--help"}, "no such design"
 
 
 def test_the_picture_says_what_it_shows():

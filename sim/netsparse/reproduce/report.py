@@ -9,6 +9,7 @@ from sim.netsparse.reproduce import (
     balance,
     calibration,
     end_to_end,
+    goodput,
     queues,
     speed_up,
     tail_node,
@@ -102,7 +103,8 @@ def reproduce(
         name: lambda of=of, figure=figure: titled(figure(small, quick, result()), of(small, quick))
         for name, (of, figure) in OF_RUNS.items()
     }
-    figures = figures_of(FIGURES, names, makers | {"queues": of_queues}, progress)
+    formulas = {"queues": of_queues, "goodput": goodput.figure}
+    figures = figures_of(FIGURES, names, makers | formulas, progress)
     return Report(
         title="NetSparse",
         method=METHOD + QUICK * quick,

@@ -10,6 +10,7 @@ FIGURES = (
     "headers",
     "destinations",
     "queues",
+    "goodput",
     "spines",
     "speed-up",
     "end-to-end",
