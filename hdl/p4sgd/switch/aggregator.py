@@ -136,11 +136,13 @@ class Aggregator(Component):
     ) -> None:
         """Send answers up, with the exact sum or an acknowledgement, in place of an answer down."""
         answer = self.answer
-        up, partial = Signal(reset_less=True), Signal(reset_less=True)
+        first, again, partial = (Signal(reset_less=True) for _ in range(3))
         parent = Signal(self.params.ports, reset_less=True)
+        up = first | again  # behind the registers: the rule is long
         m.d.sync += [
             self.answered.eq(valid & rule.answered),
-            up.eq(rule.up),
+            first.eq(rule.up),
+            again.eq(rule.up_again),
             partial.eq(request.header.is_agg),
             parent.eq(request.parent),
         ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
 from hdl.common.arithmetic import low_bits
@@ -32,8 +32,9 @@ class SlotRule(Component):
     ``before`` is the slot's state, and ``after`` its state after ``request``; ``verdict``, from
     ``ADDED`` to ``STALE``, is that of the packet. ``complete`` answers go to all of the job's
     ports, ``repeat`` answers to the sender, with the sum after the request; ``pending`` says that
-    the packets of other workers are missing; ``begins`` says that a use begins. A
-    request that is ``draining`` begins no use.
+    the packets of other workers are missing; ``begins`` says that a use begins, and ``adds`` that
+    the request is added to one. A request that is ``draining`` begins no use. In a tree a parent's
+    packet does neither, and :class:`TreeRule` adds the sums up.
     ``clear`` sets the slot's state for a job's start: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must agree with the bitmaps; ``after`` then agrees,
@@ -46,7 +47,7 @@ class SlotRule(Component):
     latency = 0
 
     def __init__(self, params: SwitchParams) -> None:
-        super().__init__(params, rule_ports(params) | {"begins": Out(1)})
+        super().__init__(params, rule_ports(params) | {"begins": Out(1), "adds": Out(1)})
 
     def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
@@ -66,9 +67,10 @@ class SlotRule(Component):
         take = Signal()
         acknowledge = Signal()
         free = before.finished & ~request.draining if self.params.tenants else before.finished
+        brings = is_agg & ~request.from_parent if self.params.parents else is_agg
         m.d.comb += [
-            add.eq(is_agg & same & ~added),
-            take.eq(is_agg & near & free),
+            add.eq(brings & same & ~added),
+            take.eq(brings & near & free),
             acknowledge.eq(~is_agg & same & before.summed & ~acknowledged),
         ]
         agg_bm = before.agg_bm | request.sender
@@ -79,6 +81,7 @@ class SlotRule(Component):
             all_in.eq(agg_bm == request.everyone),
             all_out.eq(ack_bm == request.everyone),
             self.begins.eq(take),
+            self.adds.eq(add),
             self.complete.eq((take & alone) | (add & all_in) | (acknowledge & all_out)),
         ]
         m.d.comb += after.eq(before)
@@ -102,7 +105,8 @@ class SlotRule(Component):
             m.d.comb += [after.agg_bm.eq(agg_bm), after.summed.eq(all_in)]
         with m.Elif(acknowledge):
             m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(all_out)]
-        add_sum(m, self, take, add)
+        if not self.params.parents:
+            add_sum(m, self, take, add)
         self.answer(m, same, near, added, acknowledged)
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
@@ -136,7 +140,7 @@ class SlotRule(Component):
                 m.d.comb += self.verdict.eq(Verdict.ACKNOWLEDGED)
 
 
-def add_sum(m: Module, rule: Any, take: Signal, add: Signal) -> None:
+def add_sum(m: Module, rule: Any, take: Value, add: Value) -> None:
     """Add up every lane of a slot, exactly; ``rule`` decides whether to take or to add it."""
     before, after = rule.before.agg, rule.after.agg
     for k in range(rule.params.lanes):

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.slot_rule import SlotRule, rule_ports
+from hdl.p4sgd.switch.slot_rule import SlotRule, add_sum, rule_ports
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 
 
@@ -13,10 +13,10 @@ class TreeRule(Component):
 
     Its ports are those of :class:`SlotRule`, and mean the same; ``complete`` answers go to all
     children. Only the root gives a complete answer to a packet that completes a sum or its
-    acknowledgement. Any other switch sends the sum or the acknowledgement ``up`` instead, and again
-    with each repetition until the parent has answered; the sender of the repetition gets a
-    ``pending`` answer. ``answered`` says that there is an answer, down or up. The parent's answer
-    for which a slot waits is kept, and goes to all children.
+    acknowledgement. Any other switch sends the sum or the acknowledgement up instead (``up``), and
+    with each repetition until the parent has answered (``up_again``); the sender of the repetition
+    gets a ``pending`` answer. ``answered`` says that there is an answer, down or up. The parent's
+    answer for which a slot waits is kept, and goes to all children.
 
     ``before`` must be an earlier ``after``, and the job's ports and parent must be stable until the
     slot is cleared.
@@ -27,7 +27,7 @@ class TreeRule(Component):
     latency = 0
 
     def __init__(self, params: TreeSwitchParams) -> None:
-        super().__init__(params, rule_ports(params) | {"up": Out(1), "answered": Out(1)})
+        super().__init__(params, rule_ports(params) | dict.fromkeys(("up", "up_again", "answered"), Out(1)))
 
     def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after
@@ -49,9 +49,8 @@ class TreeRule(Component):
             self.complete.eq((request.root & slot.complete) | stored | freed),
             self.repeat.eq(child & slot.repeat),
             self.answered.eq((child & (slot.complete | slot.repeat)) | stored | freed),
-            self.up.eq(
-                child & ~request.root & (slot.complete | (slot.repeat & slot.pending & sent))
-            ),
+            self.up.eq(child & ~request.root & slot.complete),
+            self.up_again.eq(child & ~request.root & slot.repeat & slot.pending & sent),
         ]
         with m.If(self.clear):
             m.d.comb += [after.gathered.eq(1), after.thanked.eq(1), after.saturated.eq(0)]
@@ -64,10 +63,8 @@ class TreeRule(Component):
                 after.finished.eq(before.finished | freed),
             ]
             with m.If(stored):
-                m.d.comb += [
-                    after.saturated.eq(request.saturated),
-                    after.agg.eq(request.payload),
-                ]
+                m.d.comb += after.saturated.eq(request.saturated)
+        add_sum(m, self, slot.begins | stored, slot.adds)
 
     def follow(self, m: Module, slot: SlotRule) -> None:
         """Distinguish what the children have sent from what the parent has answered.
