@@ -27,7 +27,9 @@ class TreeRule(Component):
     latency = 0
 
     def __init__(self, params: TreeSwitchParams) -> None:
-        super().__init__(params, rule_ports(params) | dict.fromkeys(("up", "up_again", "answered"), Out(1)))
+        super().__init__(
+            params, rule_ports(params) | dict.fromkeys(("up", "up_again", "answered"), Out(1))
+        )
 
     def build(self, m: Module) -> None:
         request, before, after = self.request, self.before, self.after

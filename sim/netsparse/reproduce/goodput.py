@@ -62,6 +62,6 @@ def figure() -> Figure:
                 f"{most:.1%}; {words(tails, '.0%')}: the most, {name}'s, takes {needed:.2f} us a PR",
             ),
         ],
-        note=f"{paper.SOFTWARE_US} us a PR are an assumption of all figures here that show SAOpt: the"
+        note=f"{paper.SOFTWARE_US} us a PR are assumed wherever SAOpt is shown: the"
         " paper prints no time. The lines are straight by construction.",
     )
