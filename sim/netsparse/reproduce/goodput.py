@@ -59,7 +59,7 @@ def figure() -> Figure:
             by_paper(
                 f"no tail node of table 7 has more than balanced cores would, at K = {JUDGED}",
                 largest <= most,
-                f"{most:.1%}; {words(tails, '.0%')}: the most, {name}'s, takes {needed:.2f} us a PR",
+                f"{most:.1%}; {words(tails, '.0%')}: that of {name} takes {needed:.2f} us a PR",
             ),
         ],
         note=f"{paper.SOFTWARE_US} us a PR are assumed wherever SAOpt is shown: the"
