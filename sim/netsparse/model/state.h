@@ -215,10 +215,10 @@ struct Node {
     Int told = 0, reported_before = 0, reported_time = 0, doorbells = 0;
     // Of the SNIC: the last descriptors that it asked for, how many these are by now, when it may
     // ask again; the entry that is to be written, when it may make another one, and how many it
-    // has made. It looks in every second cycle, the first time in cycle 1: so long takes what the
-    // driver sets up before, since the SNIC's reset.
+    // has made. It looks in every second cycle from when the host's write that opens its ring is
+    // answered, which is an even number of cycles ahead of cycle 0 (`gather_in_simulator.py`).
     std::vector<Descriptor> descriptors;
-    Int request_time = 1, asked = 0;
+    Int request_time = 0, asked = 0;
     Int entry = NONE, entry_time = 0, entries_built = 0;
     Int uplink;                              // its link; the next one leads back
 };
