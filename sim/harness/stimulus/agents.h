@@ -4,19 +4,12 @@
 #include <Python.h>
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "ports.h"
 
 constexpr int64_t NEVER = -1;
-
-// A clock, as its agents know it.
-struct Ticks {
-    virtual ~Ticks() = default;
-    // Returns whether it has just risen, and its agents have yet to act at that edge: another clock
-    // rose at the same time, and its agents, and Python, act first.
-    virtual bool untold() const = 0;
-};
 
 // Acts at an edge. Records what moved, with the cycle; asks for Python at a number of records.
 class Agent {
@@ -28,7 +21,6 @@ class Agent {
         return ended || (live && wake_at != NEVER && static_cast<int64_t>(count) >= wake_at);
     }
 
-    const Ticks* clock = nullptr;
     bool live = true;
     bool ended = false;           // Python is to know, whatever was recorded
     size_t count = 0;             // of records, in all
@@ -85,7 +77,7 @@ class Source : public Agent {
         queued += beats;
         if (offers || paused) return;
         begin();
-        late = clock && clock->untold();
+        appended = steps();
     }
 
     void clear() {
@@ -97,18 +89,17 @@ class Source : public Agent {
 
     void abandon() {
         if (offers) valid.set(0);
-        offers = paused = late = false;
+        offers = paused = false;
         forget();
     }
 
     size_t missing() const { return queued - head; }
 
     void edge(int64_t now) override {
-        if (late) {  // the design has not seen what is offered
-            late = false;
-            return;
-        }
         if (!offers) return begin();
+        // Whoever appended it woke at the edge's own time: `ready` does not yet follow `valid`.
+        const int64_t at = std::exchange(appended, NEVER);
+        if (at != NEVER && at == steps()) return valid.postpone();
         if (!ready.bit()) return;
         keep(now);
         ++head;
@@ -160,7 +151,7 @@ class Source : public Agent {
     size_t queued = 0, head = 0;  // beats in the queue, and those of them that have moved
     int width = 0;
     bool offers = false, paused = false;
-    bool late = false;  // it began to offer behind an edge at which it has yet to act
+    int64_t appended = NEVER;  // time at which Python let it offer a beat
 };
 
 // Watches a stream: a beat that waits neither changes nor goes away. A sink also takes its beats.

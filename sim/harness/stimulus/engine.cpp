@@ -16,21 +16,19 @@
 
 namespace {
 
-struct Clock : Ticks {
+struct Clock {
     explicit Clock(const char* path, int number);
     static PLI_INT32 changed(p_cb_data data);
     void watch(bool on);
     bool drive();
     void stop();
     void rise();
-    bool level() const;
-    bool untold() const override;
     void rises() {
         if (listens || !members.empty()) rise();
     }
 
     int number;
-    bool listens = false, high = false;  // high: the level that was told last
+    bool listens = false;
     std::vector<int> members;
     vpiHandle signal = nullptr, callback = nullptr;
     s_vpi_value value{};
@@ -50,15 +48,7 @@ long wakes = 0;
 Clock::Clock(const char* path, int number) : number(number) {
     signal = vpi_handle_by_name(const_cast<char*>(path), nullptr);
     if (!signal) throw std::invalid_argument(std::string("no clock ") + path);
-    high = level();
     watch(true);
-}
-
-bool Clock::level() const {
-    s_vpi_value now;
-    now.format = vpiIntVal;
-    vpi_get_value(signal, &now);
-    return now.value.integer;
 }
 
 // Learns of edges as cocotb does, or no more.
@@ -101,25 +91,16 @@ bool Clock::drive() {
 void Clock::stop() {
     driver()(0, nullptr, nullptr);
     driven = nullptr;
-    high = level();
     watch(true);
 }
 
-bool Clock::untold() const { return driven != this && !high && level(); }
-
 PLI_INT32 Clock::changed(p_cb_data data) {
     Clock& clock = *reinterpret_cast<Clock*>(data->user_data);
-    clock.high = data->value->value.integer;
-    if (clock.high) clock.rises();
+    if (data->value->value.integer) clock.rises();
     return 0;
 }
 
-int64_t cycle() {
-    s_vpi_time time;
-    time.type = vpiSimTime;
-    vpi_get_time(nullptr, &time);
-    return ((static_cast<int64_t>(time.high) << 32) | time.low) / period + 1;
-}
+int64_t cycle() { return steps() / period + 1; }
 
 void Clock::rise() {
     const int64_t now = members.empty() ? 0 : cycle();
@@ -169,7 +150,6 @@ Kind* known(int number) {
 PyObject* added(int clock, Agent* agent) {
     const int number = first + static_cast<int>(agents.size());
     agents.emplace_back(agent);
-    agent->clock = by_number.at(clock);
     by_number[clock]->members.push_back(number);
     return PyLong_FromLong(number);
 }

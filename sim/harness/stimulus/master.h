@@ -37,7 +37,6 @@ class Master : public Agent {
     void begin(uint64_t address, const std::vector<Word>& data, size_t length) {
         const int width = std::max<int>(bytes / sizeof(Word), 1);
         size_t left = length / bytes, place = 0;
-        requests.clock = beats.clock = clock;
         // Who waited for the transfer before may have been cancelled; its answers still come.
         stale = wanted > answers.count ? wanted - answers.count : 0;
         answers.data.clear();

@@ -10,6 +10,14 @@
 
 using Word = uint32_t;
 
+// Returns the time, in the simulator's steps.
+inline int64_t steps() {
+    s_vpi_time time;
+    time.type = vpiSimTime;
+    vpi_get_time(nullptr, &time);
+    return (static_cast<int64_t>(time.high) << 32) | time.low;
+}
+
 // Reads what a port showed before the edge, and sets what it shows after it. One without a path
 // shows 1, whatever it is set to.
 class Port {
@@ -50,7 +58,7 @@ class Port {
         return bits != std::vector<Word>(words);
     }
 
-    void write(const Word* bits) const {
+    void write(const Word* bits, int delay = vpiInertialDelay) const {
         if (!handle) return;
         s_vpi_value value;
         std::vector<s_vpi_vecval> vector;
@@ -63,11 +71,18 @@ class Port {
             value.format = vpiVectorVal;
             value.value.vector = vector.data();
         }
-        vpi_put_value(handle, &value, nullptr, vpiInertialDelay);
+        vpi_put_value(handle, &value, nullptr, delay);
     }
 
     void set(Word bit) const {
         if (handle) write(&bit);
+    }
+
+    // Takes a 1 back before the design sees it at the edge that comes at this time.
+    void postpone() const {
+        const Word zero = 0;
+        write(&zero, vpiNoDelay);
+        set(1);
     }
 
     int bits() const { return width; }

@@ -6,12 +6,14 @@
 
 namespace host {
 
-constexpr Int SUBMIT = 36;    // cycles in which a host writes a request, and reads if it was taken
-constexpr Int TAKEN = 28;     // from the first of its registers to the unit's taking it
+constexpr Int WRITE = 3;      // in which a host writes a register, one transfer behind another
+constexpr Int VALID = 4;      // in which it reads one, as whether there is a completion
+constexpr Int TURN = 6;       // longer, if it has written just before: TURN_NS of `host_device.py`
+constexpr Int FIELDS = 9;     // registers of a request, with the one that submits it
+constexpr Int SUBMIT = FIELDS * WRITE + TURN + VALID;  // it writes a request, reads if it was taken
+constexpr Int TAKEN = FIELDS * WRITE + 1;  // from the first of them to the unit's taking it
 constexpr Int SEEN = 1;       // from an interrupt to when a host that goes to sleep sees it
-constexpr Int COMPLETE = 19;  // in which it reads a completion by registers
-constexpr Int VALID = 4;      // in which it reads whether there is one
-constexpr Int TURN = 5;       // longer, if it has written just before
+constexpr Int COMPLETE = 4 * VALID + WRITE;  // in which it reads a completion by registers
 constexpr Int SHOWN = 0;      // from a completion to when a read that begins finds it
 constexpr Int DESCRIPTOR = 1; // in which it writes a descriptor
 constexpr Int TOLD = 2;       // from the beginning of a doorbell's write to the SNIC's knowing

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from amaranth.hdl import signed
+from amaranth.hdl import Mux, Signal, signed
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 
 
@@ -79,3 +80,30 @@ class StreamChain(StreamRegister):
                 far.valid.eq(near.valid),
                 near.ready.eq(far.ready),
             ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordParams:
+    suffix = ""
+
+
+class Word(Component):
+    """Holds a word behind a bus; a write's readies follow its valids in the same cycle.
+
+    A read's is high ahead of its valid. Address 0 has the word, any other the number of writes.
+    """
+
+    def __init__(self, params):
+        super().__init__(params, s_axil=In(AxiLiteSignature(address_bits=3)))
+
+    def build(self, m):
+        bus, held, writes = self.s_axil, Signal(32), Signal(32)
+        written = bus.awvalid & bus.wvalid & ~bus.bvalid
+        read = bus.arvalid & ~bus.rvalid
+        m.d.comb += [bus.awready.eq(written), bus.wready.eq(written), bus.arready.eq(~bus.rvalid)]
+        m.d.sync += bus.bvalid.eq(written | (bus.bvalid & ~bus.bready))
+        m.d.sync += bus.rvalid.eq(read | (bus.rvalid & ~bus.rready))
+        with m.If(written):
+            m.d.sync += [held.eq(bus.wdata), writes.eq(writes + 1)]
+        with m.If(read):
+            m.d.sync += bus.rdata.eq(Mux(bus.araddr == 0, held, writes))

@@ -2,7 +2,7 @@
 
 from contextlib import chdir
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from sim.netsparse.builds import build_gather, one_rack
 from sim.netsparse.gather import Gather, GatherError, check, simulate_gather
 from sim.netsparse.golden.line_requests import line_requests
 from sim.netsparse.model.accuracy import figures_of
+from sim.netsparse.model.run import model_gather
 from sim.workloads.partition import Partition
 from tests.long import short_and_long, short_products
 from tests.sim.netsparse.calibration import check_calibrated
@@ -242,21 +243,42 @@ def test_properties_longer_than_the_build_takes_are_refused(rng):
         gather.job(ONE)
 
 
+@pytest.mark.parametrize(("rings", "latency"), [(1, 6), (5, 7)])
+def test_the_model_knows_in_which_cycles_a_ring_is_looked_at(tmp_path, rng, rings, latency):
+    """How long the host takes to open its rings, and all nodes to begin, makes no difference."""
+    around = CALM | {"link": {"latency": latency}}
+    gather = make_gather(rng, family("uk"), 2, 32, 4, 4, batch=40, rings=rings, **around)
+    begun = replace(gather, idxs=[[queue[:6] for queue in node] for node in gather.idxs])
+    check_exact(begun, run_gather(begun, EIGHT, tmp_path, rng).result)
+
+
+def prs_of(result):
+    """Return the PRs of all nodes."""
+    return sum(node.totals["prs"] for node in result.nodes)
+
+
 def test_prs_of_several_clients_hang_on_single_cycles(tmp_path):
     """One cycle of a latency changes the RTL's PRs, and the model's alike.
 
     A client asks for an idx unless another's property has come before, so PRs are decided by which
     of them is first. With one client a node, nothing but the mechanisms decides them.
     """
-    counts = {}
-    for clients, latency in product((4, 1), (17, 18, 19)):
+
+    def drawn(clients, latency):
         rng = np.random.default_rng(1)  # of all that differs nothing but the latency does
-        host = CALM["host"] | {"read_latency": latency}
-        gather = make_gather(
-            rng, family("queen"), 2, 32, clients, 4, batch=40, **CALM | {"host": host}
-        )
+        around = CALM | {"host": CALM["host"] | {"read_latency": latency}}
+        return make_gather(rng, family("queen"), 2, 32, clients, 4, batch=40, **around)
+
+    def modelled(latency):
+        return prs_of(model_gather(drawn(4, latency), one_rack(EIGHT, 2)))
+
+    changes = next(
+        pair for pair in pairwise(range(10, 60)) if modelled(pair[0]) != modelled(pair[1])
+    )
+    counts = {}
+    for clients, latency in product((4, 1), changes):
+        gather, rng = drawn(clients, latency), np.random.default_rng(latency)
         gathered = run_gather(gather, EIGHT, tmp_path / f"{clients}-{latency}", rng)
         check_exact(gather, gathered.result)
-        prs = sum(node.totals["prs"] for node in gathered.result.nodes)
-        counts.setdefault(clients, set()).add(prs)
+        counts.setdefault(clients, set()).add(prs_of(gathered.result))
     assert len(counts[4]) > 1 == len(counts[1]), counts
