@@ -69,6 +69,12 @@ def check_design(registers: Any, fixed: Mapping[str, int]) -> None:
             raise DeviceError(f"the device holds another design: {name} is {result}, not {value}")
 
 
+def shown(registers: Any, name: str) -> int:
+    """Return a field's second of two reads, as a choice takes up to 8 cycles to act."""
+    registers.read(name)
+    return int(registers.read(name))
+
+
 def chosen(registers: Any, names: Iterable[str], bank: str, **part: int) -> dict[str, int]:
     """Return the counters of a bank by name, of which registers show one at a time.
 
@@ -78,5 +84,5 @@ def chosen(registers: Any, names: Iterable[str], bank: str, **part: int) -> dict
     counts = {}
     for number, name in enumerate(names):
         registers.write(**part, **{f"{bank}_counter": number})
-        counts[name] = int(registers.read(f"{bank}_count"))
+        counts[name] = shown(registers, f"{bank}_count")
     return counts

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sim.host.device import DeviceError, Registers, check_design, wait_until, write_wide
+from sim.host.device import DeviceError, Registers, check_design, shown, wait_until, write_wide
 from sim.host.switch.build import Build
 
 SECONDS = 10.0  #: the longest wait for the hardware unless told otherwise
@@ -54,8 +54,7 @@ class JobSwitch:
             counts[port] = {}
             for name, value in self.build.verdicts.items():
                 self.registers.write(counter_port=port, counter_verdict=value)
-                self.registers.read(self.verdict_count)  # the choice takes up to 8 cycles to act
-                counts[port][name] = int(self.registers.read(self.verdict_count))
+                counts[port][name] = shown(self.registers, self.verdict_count)
         return counts
 
     def port_counters(self) -> dict[int, dict[str, int]]:

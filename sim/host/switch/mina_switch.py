@@ -1,6 +1,6 @@
 """Shares a switch out to jobs: registers them, acquires the switch for one, releases it."""
 
-from sim.host.device import chosen, wait_until
+from sim.host.device import chosen, shown, wait_until
 from sim.host.switch.job_switch import CommandRefused, JobSwitch
 
 MAX_EPOCH = (1 << 32) - 1
@@ -83,7 +83,7 @@ class MinaSwitch(JobSwitch):
         counts = {}
         for name, value in self.build.verdicts.items():
             self.registers.write(counter_verdict=value)
-            counts[name] = int(self.registers.read("tenant_verdicts"))
+            counts[name] = shown(self.registers, "tenant_verdicts")
         return counts
 
     def control_counters(self, port: int) -> dict[str, int]:

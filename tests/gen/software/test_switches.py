@@ -136,6 +136,29 @@ def test_counters_of_a_tenant(mina):
 
 
 @pytest.mark.parametrize(
+    ("call", "shown", "by"),
+    [
+        ("tenant_verdicts", "tenant_verdicts", "counter_verdict"),
+        ("tenant_counters", "tenant_count", "tenant_counter"),
+        ("control_counters", "control_count", "control_counter"),
+    ],
+)
+def test_the_first_read_may_come_too_soon(mina, monkeypatch, call, shown, by):
+    """A card still shows the counter chosen before when it is read for the first time."""
+    card, switch = mina
+    place, read, latest = card.module.FIELDS[shown].address, card.read, [99]
+
+    def late(address):
+        if address == place:
+            latest.append(card.heard(by))
+        return latest[-2] if address == place else read(address)
+
+    monkeypatch.setattr(card, "read", late)
+    result = list(getattr(switch, call)(1).values())
+    assert result == [*range(result[0], result[0] + len(result))]  # each has its own number
+
+
+@pytest.mark.parametrize(
     ("how", "text"),
     [
         ({"job": 2}, "job must be from 0 to 1: 2"),
