@@ -85,7 +85,7 @@ def switch(
 
 def model_of(ports: int, slots: int, *, wide: bool, shadow: bool) -> Any:
     """Return the golden model of a switch with the only job, which has all ports and slots."""
-    from sim.golden.reduction.switch import SwitchModel
+    from sim.golden.reduction.switch_model import SwitchModel
     from sim.golden.reduction.wide_switch import WideSwitchModel
     from sim.p4sgd.host.job import GROUP, SWITCH
 

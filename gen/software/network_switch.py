@@ -21,7 +21,10 @@ def software(params: NetworkSwitchParams) -> Software:
         **of_side(
             switch_side(params), board=board_fields(cages=CAGES, hbm=False, flow="priorities")
         ),
-        modules=("network_switch.host.network_switch", "forwarding.host.simulated_hosts"),
+        modules=(
+            *(f"network_switch.host.{name}" for name in ("network_switch", "hub_model")),
+            "forwarding.host.simulated_hosts",
+        ),
         exports={"network_switch": ("SharedSwitch",)},
         reach="register_window",
         bench="network_switch",

@@ -18,7 +18,8 @@ def software(params: SwitchParams) -> Software:
         **of_side(switch_side(params), board=board_fields(cages=CAGES, hbm=False)),
         modules=(
             f"host.switch.{module}",
-            "host.switch.workers",
+            "host.switch.simulated_switch",
+            "host.switch.tenant_workers" if tenants else "host.switch.workers",
             *(["host.switch.pattern"] * tenants),
         ),
         exports={

@@ -11,12 +11,12 @@ BEAT_BYTES = 64
 
 
 async def take(dut: Any, stream: str) -> bytes:
-    """Return the next packet that leaves ``stream``, which is always ready."""
+    """Return the next packet that leaves ``stream``."""
     packet = b""
-    valid, last = getattr(dut, f"{stream}_tvalid"), getattr(dut, f"{stream}_tlast")
+    valid, ready, last = (getattr(dut, f"{stream}_t{name}") for name in ("valid", "ready", "last"))
     while True:
         await RisingEdge(dut.clk)
-        if dut.rst.value or not valid.value:
+        if dut.rst.value or not valid.value or not ready.value:
             continue
         stored = int(getattr(dut, f"{stream}_tkeep").value).bit_count()
         data = getattr(dut, f"{stream}_tdata").value  # only the bytes that are kept mean something
@@ -26,8 +26,8 @@ async def take(dut: Any, stream: str) -> bytes:
             return packet
 
 
-async def send(dut: Any, stream: str, packet: bytes) -> None:
-    """Send a packet into ``stream``."""
+async def send(dut: Any, stream: str, packet: bytes, *, corrupt: bool = False) -> None:
+    """Send a packet into ``stream``; if it is ``corrupt``, ``tuser`` says so with its last beat."""
     pins = {name: getattr(dut, f"{stream}_t{name}") for name in ("data", "keep", "last", "valid")}
     ready = getattr(dut, f"{stream}_tready")
     for at in range(0, len(packet), BEAT_BYTES):
@@ -35,11 +35,15 @@ async def send(dut: Any, stream: str, packet: bytes) -> None:
         pins["data"].value = int.from_bytes(beat, "little")
         pins["keep"].value = (1 << len(beat)) - 1
         pins["last"].value = int(at + BEAT_BYTES >= len(packet))
+        if corrupt and at + BEAT_BYTES >= len(packet):
+            getattr(dut, f"{stream}_tuser").value = 1
         pins["valid"].value = 1
         await RisingEdge(dut.clk)
         while not ready.value:
             await RisingEdge(dut.clk)
     pins["valid"].value = 0
+    if corrupt:
+        getattr(dut, f"{stream}_tuser").value = 0
 
 
 async def answer_packets(

@@ -8,18 +8,19 @@ import cocotb
 
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden import tenancy_frames
-from sim.golden.reduction.allreduce import SwitchSlot, Verdict
-from sim.golden.reduction.frames import BYTES, LANES, WireFrame
-from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
-from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
+from sim.golden.reduction.allreduce import Verdict
+from sim.golden.reduction.frames import BYTES, WireFrame
+from sim.golden.reduction.tree_switch import TreeSwitchModel
+from sim.golden.tenancy import EPOCHS, Command, Refused, Verb
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 from sim.harness.streams import cycle, edges, start
+from sim.host.switch.workers import GROUP, SWITCH, arriving, filled, named
 from sim.mina.switch_session import TenantSwitchWorkload
 from sim.p4sgd.switch_side import switch_side
 
-ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))
+ADDRESS, CONTROLLER = SWITCH, bytes.fromhex("020000000003")
 QUIET = 40  #: number of cycles after which nothing is under way
 TAKING = (Verdict.ADDED, Verdict.ACKNOWLEDGED)
 
@@ -110,30 +111,13 @@ class TenantBench:
         return answer
 
     def frame(self, job: int) -> tuple[int, bytes]:
-        """Return the port and bytes of a job's next frame, whether it holds the switch or not."""
+        """Return the port and bytes of a job's frame, whether it holds the switch or not."""
         tenant = self.model.tenants[job]
         assert tenant is not None
         seq = self.random.choice(tenant.slots)
-        slot = SwitchSlot.at_start(tenant.ports, LANES)
-        if tenant.holds:
-            slot = own_part(self.model.tree_job(job).tree_slot(seq))
-        adds = slot.agg_bm != tenant.ports
-        missing = tenant.ports & ~(slot.agg_bm if adds else slot.ack_bm)
-        use, is_agg = (slot.use, adds) if missing else ((slot.use + 1) % 256, True)
-        bits = missing or tenant.ports
-        port = self.random.choice([k for k in range(self.params.ports) if bits >> k & 1])
-        payload = tuple(self.random.randrange(-(1 << 31), 1 << 31) for _ in range(LANES))
-        wire = WireFrame(
-            destination=ADDRESS,
-            is_agg=is_agg,
-            bm=1 << port,
-            job=job,
-            epoch=self.last[job] % EPOCHS,
-            seq=seq,
-            use=use,
-            payload=payload if is_agg else (0,) * LANES,
-        )
-        return port, wire.to_bytes()
+        frame = WireFrame(destination=ADDRESS, job=job, epoch=self.last[job] % EPOCHS, seq=seq)
+        arrival = arriving(filled(frame, self.model.own_part(job, seq), tenant.ports))
+        return int(arrival.name), arrival.data
 
     async def turn(self, job: int) -> None:
         """Let a job try to get the switch, or give it back; then let its holders use it."""
@@ -152,31 +136,25 @@ class TenantBench:
     def some_job(self) -> list[int]:
         """Return a job that holds the switch, or any, in a list; none whose grant may be ending."""
         holders = self.model.holders
-        ending = {
-            job
-            for job, item in holders.items()
-            if item.state is State.DRAINING and not self.model.unfinished(job)
-        }
         stray = self.random.random() < self.requested.strays
-        jobs = set(range(self.params.jobs)) if stray or not holders else set(holders)
-        return self.random.sample(sorted(jobs - ending), min(1, len(jobs - ending)))
+        jobs = set(range(self.params.jobs) if stray or not holders else holders) - self.model.ending
+        return self.random.sample(sorted(jobs), min(1, len(jobs)))
 
     async def counters(self) -> dict[str, Any]:
         """Return what the switch has counted, after a comparison with the model."""
         verdicts: Counter[str] = Counter()
         for port, row in (await self.host.verdicts()).items():
-            golden = {v.name: n for (k, v), n in self.model.counters.items() if k == port}
-            assert {name: count for name, count in row.items() if count} == golden, port
+            assert Counter(row) == named(self.model.counters, port), port
             verdicts.update(row)
         jobs = []
         for job in range(self.params.jobs):
             counts = await self.host.tenant_counters(job)
             by_verdict = await self.host.tenant_verdicts(job)
-            golden = {v.name: n for (k, v), n in self.model.by_job.items() if k == job}
-            assert {name: count for name, count in by_verdict.items() if count} == golden, job
+            golden = named(self.model.by_job, job)
+            assert Counter(by_verdict) == golden, job
             assert counts["operations"] == self.model.operations[job]
             assert counts["bytes"] == BYTES * sum(golden.values())
-            jobs.append(counts | {"verdicts": golden})
+            jobs.append(counts | {"verdicts": dict(+golden)})
         return {"verdicts": dict(verdicts), "jobs": jobs}
 
 
@@ -193,6 +171,8 @@ async def measure(dut: Any) -> None:
         for job in bench.random.sample(range(params.jobs), params.jobs):
             await bench.turn(job)
     for job in range(params.jobs):
+        bench.last[job] += 1
+        await bench.order(Verb.ACQUIRE, job, bench.last[job])
         await bench.order(Verb.RELEASE, job, bench.last[job], force=True)
     bench.compare()
     result = await bench.counters()

@@ -1,8 +1,10 @@
 """Sends packets of hosts and of workers through the simulated switch, set up as on a card.
 
-``python bench/run.py`` builds the Verilog and runs this. Copy it for tests of your own.
+``python bench/run.py +seed=1`` builds the Verilog and runs this. Copy it for tests of your own.
 """
 
+import random
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -10,11 +12,13 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 from network_switch_host import BUILD, attach
+from network_switch_host.hub_model import HubModel, of_hosts
 from network_switch_host.simulated_hosts import SimulatedHosts
 
 A, B, ALL = b"\2\0\0\0\0\x0a", b"\2\0\0\0\0\x0b", b"\xff" * 6  #: Ethernet addresses of hosts
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: those of the switch and of its answers
 NUMBERS, LENGTH = 1000, 100  #: of a vector, and of a frame
+ROUNDS, PACKETS, WIDE = 40, 100, 200  #: of P4SGD's frames, of hosts, and frames of AllReduces
 
 
 @cocotb.test()
@@ -33,18 +37,22 @@ def program(device: SimulatedHosts) -> None:
         device.pause()
     assert device.ask(1, packet(A, B)) == [0]
     switch.set_addresses(SWITCH, GROUP)
+    random.seed(int(cocotb.plusargs.get("seed", 1)))
+    rng = np.random.default_rng(random.getrandbits(32))
     if "p4sgd" in BUILD.parts:
         workers = import_module("p4sgd_switch_host.workers")
-        engine = switch.part("p4sgd")
-        engine.start_job(workers.JOB, epoch=workers.EPOCH, **workers.PLACE)
-        workers.add_up(device, engine)
+        more = [*of_hosts(len(ports), (A, B, ALL), PACKETS)]
+        known = [packet(ALL, host) for host in (A, B)]
+        hub = partial(HubModel, known=known)
+        workers.play_runs(device, switch.part("p4sgd"), ROUNDS, hub, more)
     if "allreduce" in BUILD.parts:
         workers = import_module("allreduce_switch_host.wide_workers")
         both = workers.WideWorkers(device, switch.part("allreduce"), 2, LENGTH)
-        rows = np.random.default_rng(1).integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
+        rows = rng.integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
         assert all((result == rows.sum(0)).all() for result in both.all_reduce(rows, "SUM"))
-    assert device.ask(0, packet(B, A)) == [1]
-    assert device.ask(0, packet(ALL, A)) == [*ports[1:]]
+        both.play_out_of_order(rng, WIDE)
+    assert device.ask(1, packet(ALL, A)) == [0, *ports[2:]]  # it has moved
+    assert device.ask(0, packet(A, B)) == [1]
     print(f"hosts and workers at {len(ports)} ports have what is theirs")
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sim.golden.reduction.allreduce import Verdict, switch_rule
 from sim.golden.reduction.frames import WireFrame
-from sim.golden.reduction.switch import Job, SwitchModel
+from sim.golden.reduction.switch_model import Job, SwitchModel
 from sim.golden.tenancy import (
     EPOCHS,
     Command,
@@ -59,6 +59,12 @@ class TenantSwitchModel(SwitchModel):
         """Return the jobs that hold the switch, by their numbers."""
         pairs = enumerate(self.tenants)
         return {k: item for k, item in pairs if item is not None and item.holds}
+
+    @property
+    def ending(self) -> set[int]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Return the jobs whose grants end, as they drain and have nothing under way."""
+        drain = {k for k, item in self.holders.items() if item.state is State.DRAINING}
+        return {k for k in drain if not self.unfinished(k)}
 
     def command(self, command: Command) -> Command:
         """Carry a command out, whichever way it comes; return the answer."""

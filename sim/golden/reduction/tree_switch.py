@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sim.golden.reduction.allreduce import Packet, SwitchSlot, Verdict
 from sim.golden.reduction.frames import LANES, Quality, WireFrame, judge
-from sim.golden.reduction.switch import Job
+from sim.golden.reduction.switch_model import Job
 from sim.golden.reduction.tenant_switch import TenantSwitchModel
 from sim.golden.reduction.tree_frames import LENGTHS, long_frame, may_come_down, may_go_up, read
 from sim.golden.reduction.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
@@ -64,6 +64,13 @@ class TreeSwitchModel(TenantSwitchModel):
         job = self.active[number]
         assert isinstance(job, TreeJob)
         return job
+
+    def own_part(self, number: int, seq: int) -> SwitchSlot:
+        """Return what children have sent to a slot of a job, which may hold the switch or not."""
+        if number in self.active:
+            return own_part(self.tree_job(number).tree_slot(seq))
+        item = self.tenants[number]
+        return SwitchSlot.at_start(item.ports if item else 0, LANES)
 
     def unfinished(self, number: int) -> int:
         """Return how many uses of a job's slots have begun and not ended."""

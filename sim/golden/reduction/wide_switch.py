@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from sim.golden.reduction.allreduce import Verdict
 from sim.golden.reduction.frames import ACKED, Quality
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.golden.reduction.wide_frames import EMPTY, WideFrame, answered, combined, judge
 from sim.golden.reduction.wide_rule import WideSlot, wide_rule
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.harness.pcapng import CaptureWriter
 
 MOST_BYTES = 1 << 16  #: of a datagram

@@ -18,7 +18,7 @@ from sim.harness.host_program import HostProgram
 from sim.harness.records import Recorder
 from sim.harness.streams import Stalls, start
 from sim.harness.verilator import component_in_simulator
-from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
+from sim.host.switch.traffic import bits_of, choose_packet, choose_payload
 
 ORDER = ["verdict", "sender"]  #: registers that show in which order packets enter a bank
 

@@ -11,7 +11,7 @@ from sim.golden.reduction.wide_frames import HEADER, MOST, WideFrame
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
-from tests.hdl.p4sgd.switch.traffic import choose_payload
+from sim.host.switch.traffic import choose_payload
 from tests.simulated import simulated
 
 SIZES = [AllReduceSwitchParams(ports=5, banks=4, slots=16)]

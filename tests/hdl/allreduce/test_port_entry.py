@@ -14,8 +14,8 @@ from sim.golden.reduction.wide_frames import MOST, WideFrame, judge
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, always, edges, never
+from sim.host.switch.traffic import choose_payload
 from tests.hdl.allreduce.switch_bench import mutated
-from tests.hdl.p4sgd.switch.traffic import choose_payload
 from tests.simulated import simulated
 
 SIZES = [AllReduceSwitchParams(ports=5, banks=4, slots=16, ingress_depth=64)]

@@ -15,8 +15,8 @@ from sim.golden.reduction.wide_rule import WideSlot, wide_rule
 from sim.golden.reduction.wide_switch import EMPTY
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS
+from sim.host.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.hdl.allreduce.judged_bank import JudgedBank
-from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.simulated import simulated
 
 REFUSED = [verdict for verdict in WideVerdict if verdict.value >= WideVerdict.WRONG_SLOT.value]

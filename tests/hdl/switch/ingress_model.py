@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from hdl.p4sgd.switch.params import SwitchParams
 from sim.golden.reduction.frames import ACKED, BYTES, HEADER_BYTES, IS_AGG, LAYOUT, WireFrame, judge
+from sim.host.switch.traffic import choose_payload
 from tests.hdl.p4sgd.switch.bench import BEAT_BYTES, Arrival
-from tests.hdl.p4sgd.switch.traffic import choose_payload
 
 AXIS = ("tvalid", "tdata", "tkeep", "tlast", "tuser")
 

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass
 
 from hdl.switch.params import COMMAND
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.harness.payloads import unpack
 
 FREE = {"active": 0, "ports": 0, "epoch": 0, "base": 0, "end": 0}

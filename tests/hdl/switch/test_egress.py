@@ -11,7 +11,7 @@ from sim.golden.reduction.frames import BYTES, WireFrame
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.switch.traffic import choose_payload
+from sim.host.switch.traffic import choose_payload
 
 PARAMS = SwitchParams(ports=3, jobs=3, egress_depth=5)
 CHANGE = 50  # cycles

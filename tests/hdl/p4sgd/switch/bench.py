@@ -12,7 +12,7 @@ from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from sim.golden import tenancy_frames
 from sim.golden.reduction.allreduce import SwitchSlot
 from sim.golden.reduction.frames import BYTES, LANES, WireFrame
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.golden.reduction.tenant_switch import Control, TenantSwitchModel
 from sim.golden.tenancy import EPOCHS, Command, State, Verb
 from sim.harness.axi_streams import beats_of
@@ -20,8 +20,9 @@ from sim.harness.host_program import HostProgram
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.host.switch.job_switch import CommandRefused
+from sim.host.switch.traffic import bits_of, choose_packet, choose_payload
+from sim.host.switch.workers import named
 from sim.p4sgd.switch_side import switch_side
-from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 
 BEAT_BYTES = 64
 OF_PARENTS = [TenantVerdict[name] for name in ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED")]
@@ -374,10 +375,9 @@ class TenantBench(Bench):
     def some_frame(self):
         """Draw a frame of any job, by any port, mostly one that carries on what the job began."""
         model, jobs = self.model, set(REGISTERED)
-        holders = model.holders.items()
-        drain = {k for k, item in holders if item.state is State.DRAINING}
-        ended = {k for k in drain if not model.unfinished(k)}
-        number = random.choice(sorted(jobs - ended))  # in which cycle those are given up is open
+        number = random.choice(
+            sorted(jobs - model.ending)
+        )  # in which cycle those are given up is open
         fields, job = REGISTERED[number], model.active.get(number)
         seq = fields["base"] + random.randrange(fields["count"])
         slot = job.slot(seq) if job else SwitchSlot.at_start(fields["ports"], LANES)
@@ -411,11 +411,8 @@ class TenantBench(Bench):
         await self.check_verdicts()
         model = self.model
         for number in range(self.params.jobs):
-            golden = dict.fromkeys(await self.host.tenant_verdicts(number), 0)
-            for (job, verdict), count in model.by_job.items():
-                if job == number:
-                    golden[verdict.name] = count
-            assert await self.host.tenant_verdicts(number) == golden
+            golden = named(model.by_job, number)
+            assert Counter(await self.host.tenant_verdicts(number)) == golden
             counts = await self.host.tenant_counters(number)
             assert counts["operations"] == model.operations[number]
             assert counts["bytes"] == octets[number]

@@ -11,9 +11,9 @@ from sim.golden.reduction.shadow import ShadowSlot, shadow_rule
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.verilator import params_in_simulator
+from sim.host.switch.traffic import choose_packet, choose_payload
 from tests.hdl.p4sgd.switch.aggregator_bench import Requests
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
-from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 from tests.simulated import simulated
 
 SIZES = [

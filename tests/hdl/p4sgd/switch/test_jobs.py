@@ -13,8 +13,8 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
 from sim.golden.reduction.allreduce import Verdict
 from sim.host.switch.job_switch import CommandRefused
+from sim.host.switch.traffic import bits_of
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, reduction, refusal
-from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.simulated import simulated
 
 TURNS = 4  #: cycles of which clearing takes one at least, whatever comes

@@ -15,9 +15,9 @@ from hdl.p4sgd.switch.switch import Switch
 from sim.golden.reduction.frames import WireFrame
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.host.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
-from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.long import short_and_long
 
 SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)

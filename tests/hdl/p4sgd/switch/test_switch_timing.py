@@ -8,8 +8,8 @@ from cocotb.triggers import ClockCycles
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from sim.harness.verilator import params_in_simulator
+from sim.host.switch.traffic import choose_payload
 from tests.hdl.p4sgd.switch.bench import Arrival, begin
-from tests.hdl.p4sgd.switch.traffic import choose_payload
 from tests.simulated import simulated
 
 SIZES = [

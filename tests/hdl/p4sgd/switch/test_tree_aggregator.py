@@ -20,8 +20,8 @@ from sim.golden.reduction.tree_rule import (
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.verilator import params_in_simulator
+from sim.host.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.hdl.p4sgd.switch.aggregator_bench import Requests
-from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.simulated import simulated
 
 SIZES = [

@@ -16,10 +16,10 @@ from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import crossed, edges, start
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.host.switch.traffic import bits_of
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
 from sim.p4sgd.switch_side import switch_side
 from sim.surroundings.link import LinkParams
-from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.sim.golden.reduction.tree_network import (
     above,
     group,

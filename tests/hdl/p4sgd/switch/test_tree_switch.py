@@ -1,22 +1,20 @@
 """Compares a tree's switch with its golden model, for frames of children, parents or nobody."""
 
 import random
-from dataclasses import replace
 
 import cocotb
 
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
-from sim.golden.reduction.allreduce import SwitchSlot
-from sim.golden.reduction.frames import LANES, WireFrame
-from sim.golden.reduction.tree_frames import LENGTHS, long_frame
-from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
+from sim.golden.reduction.frames import WireFrame
+from sim.golden.reduction.tree_frames import LENGTHS
+from sim.golden.reduction.tree_switch import TreeSwitchModel
 from sim.golden.tenancy import EPOCHS, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.host.switch.tenant_workers import of_child, of_parent
 from tests.hdl.p4sgd.switch.bench import Arrival, TenantBench
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
-from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
 PARAMS = DeepTreeSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)
 #: jobs share ports; the switch is the root of job 2's tree
@@ -26,8 +24,6 @@ REGISTERED = {
     2: {"ports": 0b1101, "parent": None, "base": 7, "count": 5},
     3: {"ports": 0b0001, "parent": 1, "base": 12, "count": 4},
 }
-#: what a parent says: is_agg, acked
-FULL, ACKED, PENDING = (True, False), (False, True), (True, True)
 
 
 def test_tree_switch():
@@ -60,53 +56,19 @@ class TreeBench(TenantBench):
 
     def some_frame(self):
         """Draw one that mostly carries on what a job has begun, in both directions."""
-        holders = self.model.holders.items()
-        drain = {k for k, item in holders if item.state is State.DRAINING}
-        ended = {k for k in drain if not self.model.unfinished(k)}
-        number = random.choice(sorted(set(REGISTERED) - ended))
-        fields, held = REGISTERED[number], number in self.model.active
+        number = random.choice(sorted(set(REGISTERED) - self.model.ending))
+        fields = REGISTERED[number]
         seq = fields["base"] + random.choice((0, random.randrange(fields["count"])))
-        slot = SwitchSlot.at_start(fields["ports"], LANES)
-        if held:
-            slot = self.model.tree_job(number).tree_slot(seq)
+        own = self.model.own_part(number, seq)
         if random.random() < 0.04:
             seq = random.randrange(PARAMS.slots)
         epoch = self.last[number] % EPOCHS
         frame = WireFrame(destination=self.model.address, job=number, epoch=epoch, seq=seq)
         if fields["parent"] is not None and random.random() < 0.4:
-            port, data = fields["parent"], self.of_parent(frame, slot, fields["ports"])
-        else:
-            port, data = self.of_child(frame, slot, fields["ports"])
-        return self.spoilt(port, data)
-
-    def of_parent(self, frame, slot, everyone):
-        """Return what the slot waits for, or anything that a parent may say."""
-        own = own_part(slot)
-        is_agg, acked = ACKED if own.ack_bm == everyone else FULL
-        use = own.use
-        if random.random() < 0.2:
-            is_agg, acked = random.choice((FULL, ACKED, PENDING))
-            use = (use + random.choice((-1, 0, 0, 1))) % 256
-        full = is_agg and not acked
-        bm = 1 << self.model.place
-        return replace(
-            frame,
-            is_agg=is_agg,
-            acked=acked,
-            use=use,
-            bm=random.choice((bm, 0xFFFFFFFF, random.getrandbits(32) | bm)),
-            saturated=random.choice((0, random.getrandbits(LANES))) if full else 0,
-            payload=choose_payload(LANES) if random.random() < 0.9 else (0,) * LANES,
-        ).to_bytes()
-
-    def of_child(self, frame, slot, everyone):
-        """Return a frame of a worker, or of a switch, whose sums have more bits."""
-        is_agg, port, use = choose_packet(own_part(slot), everyone)
-        frame = replace(frame, bm=1 << port, is_agg=is_agg, use=use)
-        if is_agg and random.random() < 0.5:
-            sums = choose_payload(LANES, random.choice((33, 34, 37)))
-            return port, long_frame(frame, sums)
-        return port, replace(frame, payload=choose_payload(LANES)).to_bytes()
+            data = of_parent(frame, own, fields["ports"], self.model.place)
+            return self.spoilt(fields["parent"], data)
+        child = of_child(frame, own, fields["ports"])
+        return self.spoilt(int(child.name), child.data)
 
     def spoilt(self, port, data):
         """Return the frame, now and then spoilt."""

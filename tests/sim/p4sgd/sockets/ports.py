@@ -2,7 +2,7 @@
 
 from contextlib import closing, suppress
 
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.sockets.switch import SocketSwitch
 

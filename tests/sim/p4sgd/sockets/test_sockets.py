@@ -13,7 +13,7 @@ import pytest
 
 from sim.golden.arithmetic import FRACTION_BITS
 from sim.golden.reduction.allreduce import HIGHEST
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 from sim.golden.reduction.wide_switch import WideSwitchModel
 from sim.harness.pcapng import CaptureWriter
 from sim.p4sgd.golden.sgd import Parts, epoch

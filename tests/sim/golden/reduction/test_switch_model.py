@@ -3,7 +3,7 @@
 from sim.golden.job_table import Refusal
 from sim.golden.reduction.allreduce import Verdict
 from sim.golden.reduction.frames import WireFrame
-from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.switch_model import SwitchModel
 
 ADDRESS, GROUP = bytes(range(6)), bytes(range(6, 12))
 

@@ -8,7 +8,7 @@ judged, and where answers go.
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
 from sim.golden.reduction.allreduce import SwitchSlot, Verdict, switch_rule
@@ -41,6 +41,8 @@ class SwitchModel:
     shadow: bool = False  #: whether slots have shadow copies of their sums, as in SwitchML
     counters: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     saturations: int = 0  #: lanes of a complete sum that were clamped, each once
+
+    ending: ClassVar[Any] = ()  #: jobs that stop by themselves, in which cycle is open
 
     def __post_init__(self) -> None:
         self.table: JobTable[Job] = JobTable(self.ports, self.slots, self.jobs)

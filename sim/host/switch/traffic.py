@@ -1,19 +1,22 @@
 """Draws packets that a switch may meet: those that carry the protocol on, and all others."""
 
 import random
+from typing import Any
 
-from sim.golden.reduction.allreduce import USES, SwitchSlot
+from sim.golden.reduction.allreduce import USES
 
 
-def bits_of(bitmap):
+def bits_of(bitmap: int) -> list[int]:
+    """Return the numbers of the bits that are set."""
     return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
 
 
-def choose_packet(slot: SwitchSlot, everyone):
+def choose_packet(slot: Any, everyone: int) -> tuple[bool, int, int]:
     """Draw the kind, by whom, of which use; every third is out of order."""
     worker = random.choice(bits_of(everyone))
     if random.random() < 0.33:
         use = slot.use + random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2, random.randrange(USES)))
+        use ^= random.choice((0, 0, 1 << random.randrange(8)))
         return random.random() < 0.5, worker, use % USES
     if slot.agg_bm != everyone:
         return True, random.choice(bits_of(everyone & ~slot.agg_bm)), slot.use
@@ -22,7 +25,7 @@ def choose_packet(slot: SwitchSlot, everyone):
     return True, worker, (slot.use + 1) % USES
 
 
-def choose_payload(lanes, bits=32):
+def choose_payload(lanes: int, bits: int = 32) -> tuple[int, ...]:
     """Draw a payload: half of them extremes, so that sums leave the range on both sides."""
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     kind = random.random()
