@@ -18,12 +18,17 @@ BEFORE: Mapping[str, Mapping[str, int]] = {
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Estimate every design that has a top for a card, at all presets that are named after it.
+    """Estimate every design by itself, and on its cards at all presets that are named after them.
 
-    What has been estimated before is found in the cache.
+    By itself it has its own preset, and clocks alone are judged. What has been estimated before is
+    found in the cache.
     """
     result = []
     for name, design in designs().items():
+        if not design.within:
+            progress(f"estimating {name}")
+            _, figures = synth(name)
+            result += levels(f"{name} by itself, {design.preset}", figures)
         for card, entry in design.cards.items():
             named = (preset for preset in entry.presets if preset.startswith(card))
             for preset in dict.fromkeys((entry.preset, *named)):
@@ -44,16 +49,7 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
     worst = max(nets, key=lambda net: net["loads"], default=None)
     where = f"{worst['driver']} of {worst['module']}" if worst else ""
     return [
-        *(
-            Row(
-                what=f"{name}: levels on any path of clock {clock['name']}, {clock['mhz']:g} MHz",
-                value=clock["depth"]["most_levels"],
-                limit=Limit(clock["most_levels"]),
-                note=clock["path"],
-            )
-            for clock in figures["clocks"]
-            if clock["path"]
-        ),
+        *levels(name, figures),
         Row(
             what=f"{name}: carry chains on any path",
             value=depth["most_chains"],
@@ -85,6 +81,20 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
             )
             for kind, title in TITLES.items()
         ),
+    ]
+
+
+def levels(name: str, figures: dict[str, Any]) -> list[Row]:
+    """Return a row for each clock that a path has."""
+    return [
+        Row(
+            what=f"{name}: levels on any path of clock {clock['name']}, {clock['mhz']:g} MHz",
+            value=clock["depth"]["most_levels"],
+            limit=Limit(clock["most_levels"]),
+            note=clock["path"],
+        )
+        for clock in figures["clocks"]
+        if clock["path"]
     ]
 
 

@@ -1,7 +1,7 @@
 """Compares the worst path of each clock of a design with what the clock's period allows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gen.base.emission.emit import EmittedModule, domain_ports
@@ -75,11 +75,12 @@ def timings(
 
 
 def timing(name: str, mhz: float, depths: list[tuple[str, Depth]]) -> ClockTiming:
-    """Return the timing of a clock with the worst paths of these modules."""
+    """Return the timing of a clock; its path is that of the module with the most levels."""
     if not depths:
         return ClockTiming(name=name, mhz=mhz)
-    module, _ = max(depths, key=lambda item: item[1].order)
-    depth = deepest(depth for _, depth in depths)
+    module, own = max(depths, key=lambda item: (item[1].most_levels, item[1].order))
+    most = deepest(depth for _, depth in depths)
+    depth = replace(most, levels=own.levels, chains=own.chains, start=own.start, end=own.end)
     return ClockTiming(name=name, mhz=mhz, module=module, depth=depth)
 
 

@@ -50,7 +50,7 @@ class Spreader(Component):
             self.beats.valid.eq(self.lanes.valid & (self.properties.valid | ~lanes.high)),
             step.eq(self.beats.valid & self.beats.ready),
             self.lanes.ready.eq(step),
-            self.properties.ready.eq(step & lanes.high),
+            self.properties.ready.eq(self.lanes.valid & self.beats.ready & lanes.high),
             beat.last.eq(lanes.end),
             beat.data.eq(
                 Cat(
@@ -64,5 +64,6 @@ class Spreader(Component):
             ),
             beat.strobes.eq(Cat(written[k].replicate(WORD_BYTES) for k in range(BEAT_WORDS))),
         ]
-        with m.If(self.properties.ready):
+        # The enable of so many registers is not what the queue in front waits for.
+        with m.If(self.properties.valid & self.properties.ready):
             m.d.sync += former.eq(self.properties.payload)

@@ -61,11 +61,11 @@ def test_what_was_before_is_of_designs_and_figures_that_there_are():
 
 
 def test_every_design_with_a_card_is_queried(monkeypatch):
-    requested = []
+    requested, alone = [], []
 
-    def synth(name, *, preset, card):
+    def synth(name, *, preset="", card=""):
         assert preset.startswith(card)
-        requested.append((name, preset))
+        (requested if card else alone).append((name, preset))
         return 1.0, figures()
 
     monkeypatch.setattr(bench_timing, "synth", synth)
@@ -73,5 +73,6 @@ def test_every_design_with_a_card_is_queried(monkeypatch):
     assert ("p4sgd-worker", "u280") in requested
     assert ("p4sgd-worker", "u280-16") in requested
     assert ("netsparse-snic", "u280") in requested
-    assert not any(name == "p4sgd-engine" for name, _ in requested)
-    assert len(built) == 11 * len(requested)
+    assert not any(name == "p4sgd-engine" for name, _ in requested + alone)
+    assert ("mina-switch", "") in alone
+    assert len(built) == 11 * len(requested) + 2 * len(alone)

@@ -188,11 +188,17 @@ def test_a_card_lists_its_clocks_by_port_or_by_the_pin_that_makes_them():
         Clock(name="oscillator", mhz=100.0, port="clk_p"),
         Clock(name="hbm", mhz=450.0, pin="wizard/clk_out1"),
     )
-    shallow, deep = Depth(levels=2, most_levels=6), Depth(levels=4, most_levels=4)
+    shallow = Depth(levels=6, most_levels=6, start="a", end="b")
+    deep = Depth(levels=4, chains=3, most_levels=4, start="c", end="d")  # chains are limited apart
     depths = {"wizard/clk_out1": [("one", shallow), ("two", deep)]}
     oscillator, hbm = timings(top, depths)
     assert (oscillator.name, oscillator.module, oscillator.met) == ("oscillator", "", True)
-    assert (hbm.name, hbm.module, hbm.depth.levels, hbm.depth.most_levels) == ("hbm", "two", 4, 6)
+    assert (hbm.name, hbm.path, hbm.depth.levels, hbm.depth.most_levels) == (
+        "hbm",
+        "one: a to b",
+        6,
+        6,
+    )
     assert (hbm.most_levels, hbm.met) == (4, False)
 
 
