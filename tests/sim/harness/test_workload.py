@@ -26,7 +26,7 @@ IDLE = [
     (SpmmWorkload(**MANY, model=True), "watchdog processes waves_node spine_choice"),
     (SpmmWorkload(**MANY, switch_concatenate=False), f"waves_node {SWITCH} spine_choice"),
     (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay waves_node spine_choice"),
-    (TrainingWorkload(), f"samples features eta_period retries processes waves_worker {LINKS}"),
+    (TrainingWorkload(), f"features eta_period retries processes waves_worker {LINKS}"),
     (
         TrainingWorkload(data="zeros", workers=2, reorder=0.1),
         "test shuffle positive bias eta_period reference waves_worker",
