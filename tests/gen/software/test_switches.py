@@ -144,7 +144,6 @@ def test_counters_of_a_tenant(mina):
     ],
 )
 def test_the_first_read_may_come_too_soon(mina, monkeypatch, call, shown, by):
-    """A card still shows the counter chosen before when it is read for the first time."""
     card, switch = mina
     place, read, latest = card.module.FIELDS[shown].address, card.read, [99]
 

@@ -21,17 +21,18 @@ test_packet_memory = simulated(PacketMemory, SIZES, __name__)
 READ = DualPortMemory.latency  #: cycles from a read to its beat
 SEEN = 3  #: cycles until a beat that comes or is free counts
 #: cycles with a beat, those with a turn if there may be one, and open queues, as shares
-FULL, HALF_OPEN = (1, 0.05, 1), (1, 1, 0.5)
+FULL, HALF_OPEN = (1, 0.02, 1), (1, 1, 0.5)
 RATES = FULL, HALF_OPEN, (1, 1, 1), (0.2, 1, 1)
 
 
-def packet(params, most):
-    """Draw the cycles in which a packet comes, with what the ingress may say of it."""
-    count = random.choice((1, 1, 2, random.randint(1, params.longest)))
+def packet(params, most, class_):
+    """Draw the cycles in which a packet comes, of one beat if it is to have ``class_``."""
+    count = 1 if class_ is not None else random.choice((1, 1, 2, random.randint(1, params.longest)))
     mask = random.choice((0, 1 << random.randrange(params.ports), random.getrandbits(params.ports)))
     goes, good = random.random() < 0.95, random.random() < 0.9
     written = goes * (count if good else random.randint(0, count))
-    fields = {"class_": random.randrange(params.classes), "mask": mask}
+    class_ = random.randrange(params.classes) if class_ is None else class_
+    fields = {"class_": class_, "mask": mask}
     for k in range(count):
         while random.random() > most:
             yield fields | {"write": 0, "ends": 0, "keep": random.getrandbits(1), "beat": 0}
@@ -56,7 +57,7 @@ class MemoryBench(Bench):
         more = *self.names("requesting"), *self.names("open"), "pause", "congested"
         self.shown = self.record("", *ports, *more)
 
-    async def phase(self, cycles, rates, *, cut=False):
+    async def phase(self, cycles, rates, *, cut=False, class_=None):
         """Let packets come and leave, at their rates; perhaps cut the last."""
         most, rate, opens = rates
         above, ecn = random.choices(range(self.params.share), k=2)
@@ -64,7 +65,7 @@ class MemoryBench(Bench):
         self.set(levels={"pause_above": above, "resume_at": resume, "ecn_above": ecn})
         sent = []
         while len(sent) < cycles:
-            sent += packet(self.params, most)
+            sent += packet(self.params, most, class_)
         sent = sent[: cycles if cut else None]
         playing = cocotb.start_soon(self.play([{"stored": cycle} for cycle in sent]))
         await self.give_turns(len(sent), rate, opens)
@@ -72,7 +73,6 @@ class MemoryBench(Bench):
 
     async def give_turns(self, cycles, rate, opens):
         """Let a queue that is requesting send, if the input is idle, in a share of the cycles."""
-        all_classes = (1 << self.params.classes) - 1
         for _ in range(cycles):
             await edges(self.dut.clk, 1)
             queues = [
@@ -87,8 +87,8 @@ class MemoryBench(Bench):
             self.set(turn={"valid": int(given), "output": 1 << o, "class_": k})
             if random.random() < 0.1:
                 for name in self.names("open"):
-                    open_ = all_classes if random.random() < opens else random.getrandbits(8)
-                    self.set(**{name: open_ & all_classes})
+                    open_ = -1 if random.random() < opens else random.getrandbits(8)
+                    self.set(**{name: open_ & (1 << self.params.classes) - 1})
             self.set(contended=random.getrandbits(1))
 
 
@@ -206,7 +206,8 @@ async def equals_its_rules_in_every_cycle(dut):
         bench.given = False
     await bench.reset()
     bench.keep()
-    await bench.phase(5 * bench.params.beats, FULL)
+    for class_ in (None, *range(bench.params.classes)):  # each is filled beat by beat, too
+        await bench.phase(2 * bench.params.beats, FULL, class_=class_)
     for rates in random.choices(RATES, k=11):
         await bench.phase(300, rates)
     await bench.give_turns(8 * bench.params.beats, 1, 1)
