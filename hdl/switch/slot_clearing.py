@@ -31,5 +31,5 @@ def clear_slots(
     with m.Else():
         m.d.sync += turn.eq(turn + 1)
     with m.If(begin):
-        m.d.sync += at.eq(base)
+        m.d.sync += [at.eq(base), turn.eq(0)]
     return control.hold & (behind == end)
