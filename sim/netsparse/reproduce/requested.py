@@ -12,6 +12,7 @@ FIGURES = (
     "queues",
     "goodput",
     "spines",
+    "egress-cache",
     "speed-up",
     "end-to-end",
     "breakdown",

@@ -16,6 +16,7 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.golden.software import SaOpt, SuOpt, sparsity_aware
 from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce.egress_load import EgressLoad, egress_load
 from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_report import NodeFigures
@@ -37,6 +38,7 @@ class Outcome:
     busiest_link_bytes: int
     node_cycles: tuple[int, ...]  #: when each node ends, from the first request on
     max_received: int  #: bytes of the node that has received most, which may be another
+    egress: EgressLoad  #: what caches in the egress pipes of racks' switches would add
     su: SuOpt
     sa: SaOpt
     line_bytes: float  #: bytes that a line brings in a cycle
@@ -119,6 +121,7 @@ def measured(point: Point) -> Outcome:
     tail = max(range(len(nodes)), key=lambda node: nodes[node].cycles)
     topology = report.result.topology
     tor = report.network.switches[topology.rack(tail)]
+    tors = report.result.switches[: topology.racks]
     passed = [sum(counts[kind]["bytes"] for kind in CLASSES) for counts in report.result.links]
     link = max(range(len(passed)), key=passed.__getitem__)
     su, sa = software(point.subject, point.property_bytes)
@@ -133,6 +136,7 @@ def measured(point: Point) -> Outcome:
         busiest_link_bytes=passed[link],
         node_cycles=tuple(node.cycles for node in nodes),
         max_received=report.network.tail.received_bytes,
+        egress=egress_load(tors, topology.nodes_per_rack, point.property_bytes),
         su=su,
         sa=sa,
         line_bytes=point.cluster.line_bytes,

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from sim.netsparse.reproduce.egress_load import EgressLoad
 from sim.netsparse.reproduce.runs import Outcome, software, useful
 from sim.netsparse.reproduce.subjects import subjects
 from sim.netsparse.spmm_report import NodeFigures
 
 FEW = subjects(scale=0.02)
+NO_LOAD = EgressLoad(entered=1, mirrored=0, recirculated=0, busiest=1, busiest_mirrored=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +23,7 @@ class Order:
     goodput: float = 0.4
     link_bytes: float = 1e6
     prs_sa: float = 2.0
+    egress: EgressLoad = NO_LOAD
     counted: float = 1000.0  #: PRs, packets and hits of all nodes
     first_ends: float = 0.5  #: share of the cycles after which all nodes but the last have ended
 
@@ -67,6 +70,7 @@ def outcome(point, required=None):
         busiest_link_bytes=round(received),
         node_cycles=(*early, round(cycles)),
         max_received=round(received),
+        egress=required.egress,
         su=su,
         sa=sa,
         line_bytes=line,

@@ -1,0 +1,49 @@
+"""Tests what caches in egress pipes would add, of counters that a test makes up."""
+
+from dataclasses import replace
+
+import pytest
+
+from sim.netsparse.reproduce import egress_cache
+from sim.netsparse.reproduce.balance import points
+from sim.netsparse.reproduce.egress_load import EgressLoad, egress_load
+from sim.netsparse.switch_counts import SwitchCounts
+from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
+
+
+def port(*figures):
+    ways = ("reads_in", "responses_in", "reads_out", "responses_out")
+    return dict(zip((f"{way}_bytes" for way in ways), figures, strict=True))
+
+
+def switch(pipes):
+    """A switch of two nodes and two uplinks."""
+    ports = [port(100, 0, 0, 500), port(60, 0, 0, 100), port(0, 400, 70, 10), port(0, 30, 40, 5)]
+    return SwitchCounts(ports=ports, pipes=[{"cache_hit": 3}] * pipes)
+
+
+def test_responses_of_uplinks_are_mirrored_and_hits_are_recirculated():
+    each = egress_load([switch(4)], 2, 64)
+    assert (each.entered, each.mirrored, each.recirculated) == (590, 430, 4 * 3 * (18 + 64))
+    assert (each.busiest, each.busiest_mirrored) == (500, 500)  # of a node; 480 by uplink 2
+    assert each.crossbar == 1 + (430 + 984) / 590
+    shared = egress_load([switch(2), switch(2)], 2, 64)
+    assert (shared.busiest, shared.busiest_mirrored) == (580, 980)  # of node 0 and uplink 2
+    assert shared.pipe == 980 / 580
+
+
+def test_without_middle_pipes_each_port_has_an_egress_pipe():
+    assert egress_load([switch(0)], 2, 64) == replace(
+        egress_load([switch(4)], 2, 64), recirculated=0
+    )
+
+
+@pytest.mark.parametrize(("mirrored", "most", "fails"), [(50, 20, 0), (50, 10, 1), (0, 10, 2)])
+def test_claims_hold_or_fail(mirrored, most, fails):
+    load = EgressLoad(
+        entered=100, mirrored=mirrored, recirculated=0, busiest=10, busiest_mirrored=most
+    )
+    result = {point: outcome(point, Order(egress=load)) for point in points(FEW, quick=False)}
+    drawn = egress_cache.figure(FEW, False, result)
+    assert len(broken(drawn.claims)) == fails
+    assert drawn.shown[0]["crossbar"] == f"x {1 + mirrored / 100:.2f}"
