@@ -136,7 +136,8 @@ class Aggregator(Component):
     ) -> None:
         """Send answers up, with the exact sum or an acknowledgement, in place of an answer down."""
         answer = self.answer
-        first, again, partial = (Signal(reset_less=True) for _ in range(3))
+        first, again = Signal(reset_less=True), Signal(reset_less=True)
+        partial = Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)
         up = first | again  # behind the registers: the rule is long
         m.d.sync += [
