@@ -14,6 +14,7 @@ from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
 from amaranth.lib import wiring
 
 from gen.base.emission.amaranth_internals import PortDirection
+from gen.base.emission.hidden_names import refuse_hidden
 from gen.base.emission.lean_rtlil import netlist_of, to_rtlil
 from gen.base.emission.narrowing import check, strict_constants
 from gen.base.emission.quick_netlists import quick_netlists
@@ -155,6 +156,9 @@ class Emitter:
         netlist = netlist_of(fragment, ports, module.name)
         module.rtlil = to_rtlil(netlist)
         module.verilog, module.sources = written(netlist, module.name, component.keeps_boundary)
+        refuse_hidden(
+            module.verilog, ((child, self.modules[child].verilog) for child in module.instances)
+        )
         module.domains = clocked_domains(component, inputs_of(module) - set(ports))
         module.ports = [Port(n, "input", 1) for d in module.domains for n in domain_ports(d)]
         module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
