@@ -34,7 +34,7 @@ class SlotRule(Component):
     ports, ``repeat`` answers to the sender, with the sum after the request; ``pending`` says that
     the packets of other workers are missing; ``begins`` says that a use begins, and ``adds`` that
     the request is added to one. A request that is ``draining`` begins no use. In a tree a parent's
-    packet does neither, and :class:`TreeRule` adds the sums up.
+    packet changes nothing here, and :class:`TreeRule` adds the sums up.
     ``clear`` sets the slot's state for a job's start: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must agree with the bitmaps; ``after`` then agrees,
@@ -67,11 +67,11 @@ class SlotRule(Component):
         take = Signal()
         acknowledge = Signal()
         free = before.finished & ~request.draining if self.params.tenants else before.finished
-        brings = is_agg & ~request.from_parent if self.params.parents else is_agg
+        own = ~request.from_parent if self.params.parents else 1
         m.d.comb += [
-            add.eq(brings & same & ~added),
-            take.eq(brings & near & free),
-            acknowledge.eq(~is_agg & same & before.summed & ~acknowledged),
+            add.eq(own & is_agg & same & ~added),
+            take.eq(own & is_agg & near & free),
+            acknowledge.eq(own & ~is_agg & same & before.summed & ~acknowledged),
         ]
         agg_bm = before.agg_bm | request.sender
         ack_bm = before.ack_bm | request.sender

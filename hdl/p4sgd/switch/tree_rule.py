@@ -50,9 +50,9 @@ class TreeRule(Component):
             self.verdict.eq(Mux(child, slot.verdict, verdict)),
             self.complete.eq((request.root & slot.complete) | stored | freed),
             self.repeat.eq(child & slot.repeat),
-            self.answered.eq((child & (slot.complete | slot.repeat)) | stored | freed),
-            self.up.eq(child & ~request.root & slot.complete),
-            self.up_again.eq(child & ~request.root & slot.repeat & slot.pending & sent),
+            self.answered.eq(slot.complete | self.repeat | stored | freed),
+            self.up.eq(~request.root & slot.complete),
+            self.up_again.eq(self.repeat & slot.pending & sent),  # never at the root
         ]
         with m.If(self.clear):
             m.d.comb += [after.gathered.eq(1), after.thanked.eq(1), after.saturated.eq(0)]
@@ -60,7 +60,6 @@ class TreeRule(Component):
             self.follow(m, slot)
         with m.Else():
             m.d.comb += [
-                after.eq(before),
                 after.summed.eq(before.summed | stored),
                 after.finished.eq(before.finished | freed),
             ]

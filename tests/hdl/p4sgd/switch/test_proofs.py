@@ -13,7 +13,7 @@ MUTANTS = mutants_of(
     [AggregatorProof, JobTableProof],
     """
     @hdl.p4sgd.switch.slot_rule; AggregatorProof; hdl.p4sgd.switch.aggregator.SlotRule
-    takes the next use unfinished; brings & near & free => brings & near; sum_of_what_everyone_gave
+    takes the next use unfinished; & near & free) => & near); sum_of_what_everyone_gave
     adds twice; same & ~added) => same); sum_of_what_everyone_gave
     keeps the old sum; after[k].eq(value) => after[k].eq(total); sum_of_what_everyone_gave
     keeps old acknowledgements; after.ack_bm.eq(0) => after.ack_bm.eq(before.ack_bm);
