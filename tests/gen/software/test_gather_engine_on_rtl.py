@@ -26,14 +26,8 @@ from sim.harness.threads import bridge, resume
 from sim.host.device import DeviceError
 from tests.gen.software.fake_card import attach
 from tests.gen.software.gather_card import ORDERS, carried_out, completion, golden, reads_of
-from tests.hdl.gather.engine_bench import (
-    DEVICE_BYTES,
-    HOST_BYTES,
-    SIZES,
-    Bench,
-    Consumer,
-    run_tests,
-)
+from tests.hdl.gather.draw import DEVICE_BYTES, HOST_BYTES
+from tests.hdl.gather.engine_bench import SIZES, Bench, Consumer, on_card
 
 IDXS, COMPLETIONS, TABLE = 0, 0xF00, 0x1000  #: what lies where, in host memory
 CARD_IDXS = 0x8000  #: where idxs are in device memory
@@ -49,8 +43,7 @@ ILLEGAL = (
 )
 
 
-def test_the_package_drives_the_hardware(tmp_path):
-    run_tests(SIZES[0], __name__, tmp_path)
+test_the_package_drives_the_hardware = on_card(SIZES[:1], __name__)
 
 
 class Card(HostDevice):

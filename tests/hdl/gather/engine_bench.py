@@ -2,11 +2,10 @@
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import pytest
 from cocotb.triggers import ClockCycles
-from cocotbext.pcie.core.tlp import CplStatus, TlpType
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
@@ -20,6 +19,8 @@ from sim.harness.payloads import pack
 from sim.harness.streams import never, sample, until
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
+from tests.hdl.gather import draw
+from tests.hdl.gather.draw import COMPLETIONS, DEVICE_BYTES, HOST_BYTES, TABLE
 
 SIZES = [
     CardParams(
@@ -39,27 +40,34 @@ SIZES = [
     ),
     CardParams(engine=GatherEngineParams(tags=64, address_bits=16, descriptors=8)),
 ]
-HOST_BYTES, DEVICE_BYTES = 1 << 18, 1 << 16
-IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
+IDXS = 0  #: where idxs are in the host's memory
 MAX_PLACES = 16  #: of a ring
 RING = TABLE - MAX_PLACES * DESCRIPTOR_BYTES
 CARD = 1 << 15  #: where idxs are in device memory
-POSTED = 1 << 17  #: from here to the completions rows are posted into the host's memory
-LARGE = 8192  #: bytes of a large row
 QUIET = 200  #: cycles behind a completion in which nothing else may be written
+ROW = 512  #: bytes, read at once
+TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
 
 
-def run_tests(params, tests, folder):
-    """Run the tests of module ``tests`` on a card whose device memory is zero at first."""
-    memory = folder / "device.bin"
-    memory.write_bytes(bytes(DEVICE_BYTES))
-    simulate(
-        CardSystem(params),
-        tests,
-        plusargs=[ram_file(0, memory), dump_file(0, folder / "dump.bin")],
-        extra_sources=[RAM_ARRAY],
-        registers=["patience"],
-    )
+def on_card(sizes, module):
+    """Return a test that runs the cocotb tests of ``module`` on cards of ``sizes``.
+
+    Their device memory is zero at first.
+    """
+
+    @pytest.mark.parametrize("params", sizes, ids=lambda params: params.suffix)
+    def test(params, tmp_path):
+        memory = tmp_path / "device.bin"
+        memory.write_bytes(bytes(DEVICE_BYTES))
+        simulate(
+            CardSystem(params),
+            module,
+            plusargs=[ram_file(0, memory), dump_file(0, tmp_path / "dump.bin")],
+            extra_sources=[RAM_ARRAY],
+            registers=["patience"],
+        )
+
+    return test
 
 
 class Bench:
@@ -71,16 +79,26 @@ class Bench:
         self.card = CardDriver(dut, self.params, random.randbytes(HOST_BYTES))
         self.settings = {name: 0 for name, _ in self.params.ram.settings}
 
-    async def begin(self, read_size=2, **settings):
-        """Set device memory's ``settings``, and let the host find the card."""
+    async def begin(self, read_size=2, stalls=False, **settings):
+        """Set device memory's ``settings``, or that it ``stalls``; let the host find the card."""
         sample(self.dut)
-        self.set(**settings)
+        slow = {"aw_stall": 128, "w_stall": 128, "b_stall": 128, "write_latency": 100}
+        self.set(**(slow if stalls else {}) | settings)
         await self.card.begin(read_size)
         return self
 
     def set(self, **settings):
         self.settings |= settings
         self.dut.settings.value = pack(self.params.ram.settings, self.settings)
+
+    @property
+    def registers(self):
+        """Return the registers of the card."""
+        return self.card.registers
+
+    async def device(self):
+        """Return a copy of device memory."""
+        return np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8).copy()
 
     def request(self, table, idxs, *, idx_bytes=4, offset=0, completion=0, **others):
         """Put idxs into the host's memory, and return the request of them."""
@@ -97,38 +115,100 @@ class Bench:
             **{"destination": 0, **others},
         )
 
+    def drawn(self, row_bytes, count, **others):
+        """Draw a table, ``count`` idxs and a place for the rows; return the request of them."""
+        table = draw.table(row_bytes)
+        if "destination" not in others:
+            others["destination"] = draw.place(count * row_bytes)
+        return self.request(table, draw.idxs(table, count), **others)
+
+    def many_rows(self, requests):
+        """Return requests of 100 rows each, one after the other in device memory."""
+        idxs = [random.randrange(60) for _ in range(100)]
+        table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
+        return [
+            self.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
+            for k in range(requests)
+        ]
+
+    async def on_card(self, table, idxs, *, place=CARD, idx_bytes=4, **others):
+        """Bring idxs into device memory, as rows of another table; return the request of them."""
+        array = np.array(idxs, f"<u{idx_bytes}").tobytes()
+        self.card.memory.mem[TABLE : TABLE + len(array)] = array
+        brought = Table(base=TABLE, rows=len(idxs), row_bytes=idx_bytes, stride=idx_bytes)
+        await self.gather(self.request(brought, list(range(len(idxs))), destination=place))
+        request = self.request(table, [0], idx_bytes=idx_bytes, **others)
+        return replace(request, idx_address=place, count=len(idxs), on_card=True)
+
     async def ring(self, places):
         """Open a ring with so many places."""
         ring = CardRing(self.card, places)
         await ring.open()
         return ring
 
-    async def gather(self, *requests, ring=None):
-        """Carry requests out, one behind the other; compare all that the host can see.
+    async def submit(self, *requests):
+        """Submit requests by registers."""
+        for request in requests:
+            await self.card.submit(request)
 
-        They are submitted by registers, or by a ``ring``.
+    async def result(self, request):
+        """Submit a request; return its completion when it has come."""
+        await self.submit(request)
+        return await self.card.completed(request)
+
+    async def outcome(self, request):
+        """Submit a request; return how it ends."""
+        return (await self.result(request))["outcome"]
+
+    async def stopped(self, request, wait):
+        """Submit a request, and stop the engine ``wait`` cycles later; return how it ends."""
+        await self.submit(request)
+        await ClockCycles(self.dut.clk, wait)
+        await self.registers.write(stop=1)
+        return (await self.card.completed(request))["outcome"]
+
+    async def carried_out(self, requests, device, host=None, ring=None):
+        """Submit requests by registers or a ``ring``; yield each when it has ended, and how.
+
+        The golden model carries each out on ``device``, and on ``host`` or the card's own.
         """
-        before = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        expected = before.copy()
-        requested = self.card.interrupts
-        if ring:
-            await ring.submit(requests)
-        else:
-            for request in requests:
-                await self.card.submit(request)
+        await (ring or self).submit(*requests)
         for request in requests:
             result = await self.card.completed(request)
-            reported = carry_out(self.card.host(), expected, request, self.params.engine.idx_bits)
-            assert result["tag"] == reported.tag
-            assert int(result["outcome"].value) == reported.outcome
+            memory = self.card.host() if host is None else host
+            reported = carry_out(memory, device, request, self.params.engine.idx_bits)
+            assert (result["tag"], result["outcome"].value) == (reported.tag, reported.outcome)
             assert (result["beyond"], result["failed"]) == (reported.beyond, 0)
             assert (result["reserved"], result["zero"]) == (0, 0)
+            yield request, reported
+
+    async def gather(self, *requests, ring=None):
+        """Carry requests out, one behind the other; compare all that the host can see."""
+        expected, requested = await self.device(), self.card.interrupts
+        assert [_ async for _ in self.carried_out(requests, expected, ring=ring)]
         await ClockCycles(self.dut.clk, QUIET)
-        device = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        different = np.flatnonzero(device != expected)
+        different = np.flatnonzero(await self.device() != expected)
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
         assert not self.dut.lost.value
         assert 1 <= self.card.interrupts - requested <= len(requests)
+
+    async def ended_early(self, before, requests):
+        """Check device memory as stopped requests may leave it; return whether some is missing."""
+        expected = before.copy()
+        for request in requests:
+            carry_out(self.card.host(), expected, request)
+        result = await self.device()
+        assert written_until_stopped(before, expected, result)
+        return not np.array_equal(result, expected)
+
+    async def reset(self):
+        """Reset the function as a host does: the engine says when that has been done."""
+        dut = self.dut
+        dut.function_in_process.value = 1
+        await until(dut.clk, dut.function_done, 1)
+        dut.function_in_process.value = dut.function_master.value = 0
+        await ClockCycles(dut.clk, 200)
+        assert not dut.function_done.value
 
 
 class CardRing:
@@ -156,7 +236,7 @@ class CardRing:
         """Return how many requests the engine has read since the ring was opened."""
         return await self.run("read")
 
-    async def submit(self, requests):
+    async def submit(self, *requests):
         await self.run("write", *map(self.card.on_bus, requests))
 
     async def put(self, *octets):
@@ -190,43 +270,10 @@ class Consumer(AxiSink):
 
     async def gather(self, *requests):
         """Carry requests out; each row comes in its order."""
-        card = self.bench.card
-        device = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
-        for request in requests:
-            await card.submit(request)
-        for request in requests:
-            result = await card.completed(request)
-            reported = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
-            assert int(result["outcome"].value) == reported.outcome == 0
-            assert result["beyond"] == reported.beyond
-        expected = [row for item in requests for row in rows_of(card.host(), device, item)]
-        assert self.rows() == expected
-
-
-async def put(bench, idxs, place, idx_bytes):
-    """Bring idxs from the host into device memory, as a table's rows."""
-    array = np.array(idxs, f"<u{idx_bytes}").tobytes()
-    bench.card.memory.mem[TABLE : TABLE + len(array)] = array
-    table = some_table(idx_bytes)
-    table = replace(table, base=TABLE, rows=len(idxs), stride=idx_bytes)
-    await bench.gather(bench.request(table, list(range(len(idxs))), destination=place))
-
-
-def some_table(row_bytes, end=COMPLETIONS):
-    """Draw a table of rows at any byte, packed or padded; those of large rows overlap."""
-    stride = row_bytes + random.choice([0, 0, 1, 4, 12, 63])
-    stride = stride if row_bytes < LARGE else random.randrange(1, LARGE)
-    base = TABLE + random.randrange(1 << 12)
-    rows = (end - base - row_bytes) // stride + 1
-    return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
-
-
-def some_idxs(table, count):
-    """Draw idxs of a table, some of them twice, one of them beyond it."""
-    idxs = [random.randrange(table.rows) for _ in range(count)]
-    idxs[random.randrange(count)] = idxs[0]
-    idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
-    return idxs
+        host, device = self.bench.card.host(), await self.bench.device()
+        async for _, reported in self.bench.carried_out(requests, device, host):
+            assert not reported.outcome
+        assert self.rows() == [row for item in requests for row in rows_of(host, device, item)]
 
 
 class Posts:
@@ -245,23 +292,17 @@ class Posts:
 
     async def gather(self, *requests, most=256):
         """Carry requests out; all of host memory, and each packet, is as golden models have it."""
-        card, packets = self.bench.card, []
-        host, device = card.host().copy(), np.zeros(DEVICE_BYTES, np.uint8)
-        before = await card.device(0, DEVICE_BYTES)
+        bench, packets = self.bench, []
+        host, device, before = bench.card.host().copy(), await bench.device(), await bench.device()
         self.seen.clear()
-        for request in requests:
-            await card.submit(request)
-        for request in requests:
-            result = await card.completed(request)
-            reported = carry_out(host, device, request, self.bench.params.engine.idx_bits)
-            assert int(result["outcome"].value) == reported.outcome == 0
-            assert (result["beyond"], result["failed"]) == (reported.beyond, 0)
+        async for request, reported in bench.carried_out(requests, device, host):
+            assert not reported.outcome
             packets += packets_of(host, request, most)
-        await ClockCycles(self.bench.dut.clk, QUIET)
+        await ClockCycles(bench.dut.clk, QUIET)
         places = [request.completion_address for request in requests]
         assert [(at, b"" if at in places else octets) for at, octets in self.seen] == packets
-        assert np.array_equal(card.host()[:COMPLETIONS], host[:COMPLETIONS])
-        assert await card.device(0, DEVICE_BYTES) == before
+        assert np.array_equal(bench.card.host()[:COMPLETIONS], host[:COMPLETIONS])
+        assert np.array_equal(await bench.device(), before)
 
 
 def packets_of(host, request, most):
@@ -279,97 +320,9 @@ def packets_of(host, request, most):
     return [*result, (request.completion_address, b"")]
 
 
-def borders():
-    """Draw sizes of rows beside the borders of what is requested at once, and of what a row is."""
-    return random.choice([4095, 4096, 4097]), random.choice([65535, 65536])
-
-
-def some_count(size):
-    """Draw how many rows of a size are gathered at once; few if they are large."""
-    return 1 if size > LARGE else random.randrange(1, 4 if size > 1000 else 30)
-
-
-def destination(size):
-    """Draw any place in device memory that rows fit."""
-    return random.randrange(DEVICE_BYTES - size + 1)
-
-
 def outcomes(reports):
     """Return of each row that was reported whether it was beyond the table, and whether it failed.
 
     Those of a row that is in no table were read all the same.
     """
     return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.result]
-
-
-TIMEOUT = 2000  #: cycles
-ROW = 512  #: bytes, read at once
-TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
-
-
-class Completions:
-    """Passes each completion that has data, with its number, to ``change``: whether it goes on."""
-
-    def __init__(self, bench):
-        self.device = bench.card.model.device
-        self.count = 0
-        self.change: Any = None
-        self.device.upstream_port.rx_handler = self.receive
-
-    async def receive(self, tlp):
-        if tlp.fmt_type == TlpType.CPL_DATA and self.change is not None:
-            self.count += 1
-            if not self.change(tlp, self.count):
-                tlp.release_fc()
-                return
-        await self.device.upstream_recv(tlp)
-
-
-def poisoned(tlp):
-    tlp.ep = True
-    return True
-
-
-def unsupported(tlp):
-    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.UR
-    tlp.set_data(b"")
-    return True
-
-
-def aborted(tlp):
-    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.CA
-    tlp.set_data(b"")
-    return True
-
-
-def lost(tlp):
-    return False
-
-
-def many_rows(bench, requests):
-    """Return requests of 100 rows each, one after the other in device memory."""
-    idxs = [random.randrange(60) for _ in range(100)]
-    table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
-    return [
-        bench.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
-        for k in range(requests)
-    ]
-
-
-async def ended_early(bench, before, requests):
-    """Check device memory as stopped requests may leave it; return whether some is missing."""
-    expected = before.copy()
-    for request in requests:
-        carry_out(bench.card.host(), expected, request)
-    result = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
-    assert written_until_stopped(before, expected, result)
-    return not np.array_equal(result, expected)
-
-
-async def reset(dut):
-    """Reset the function as a host does: the engine says when that has been done."""
-    dut.function_in_process.value = 1
-    await until(dut.clk, dut.function_done, 1)
-    dut.function_in_process.value = dut.function_master.value = 0
-    await ClockCycles(dut.clk, 200)
-    assert not dut.function_done.value

@@ -18,7 +18,8 @@ from sim.harness.records import Reports
 from sim.harness.streams import Sink, Source, crossed, never, often, sample
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
-from tests.hdl.gather.engine_bench import borders, outcomes
+from tests.hdl.gather import draw
+from tests.hdl.gather.engine_bench import outcomes
 from tests.hdl.pcie.rq_monitor import RqMonitor
 from tests.simulated import simulated
 
@@ -126,21 +127,13 @@ class Card:
         assert not self.rows.missing
 
 
-def some_table(row_bytes):
-    """Draw a table of rows at any byte, packed or padded; those of large rows overlap."""
-    stride = row_bytes + random.choice([0, 0, 1, 4, 12, 63]) if row_bytes < 5000 else 999
-    base = random.randrange(1 << 12)
-    rows = (MEMORY - base - row_bytes) // stride + 1
-    return Table(base=base, rows=rows, row_bytes=row_bytes, stride=stride)
-
-
 @crossed(order=list(ReadOrder), stall=[never, often], us=200)
 async def every_byte_of_rows(dut, order, stall):
     """Sizes are near those of dwords, sectors, lines, beats, reads, pages; idxs repeat or not."""
     card = await Card(dut, stall).begin()
-    sizes = [1, 3, 8, 37, 64, 128, 132, 480, 1028, 1043, random.randrange(1, 4096), *borders()]
+    sizes = [1, 3, 8, 37, 64, 128, 132, 480, 1028, 1043, random.randrange(1, 4096), *draw.borders()]
     for size in sizes:
-        table = some_table(size)
+        table = draw.table(size, MEMORY)
         idxs = [random.randrange(table.rows) for _ in range(3)]
         count = 6 if size < 1000 else 3 if size < 5000 else 1
         await card.gather(table, [*idxs, idxs[0], 0, table.rows - 1][:count], order)
@@ -178,7 +171,7 @@ async def rows_that_are_joined(dut, order, stall):
     """Rows have sizes near a beat's, begin at any byte of a beat, and some idxs are bad."""
     card = await Card(dut, stall).begin()
     for size in [1, 3, 8, 60, 64, 69, 132, random.randrange(1, 1200)]:
-        table = some_table(size)
+        table = draw.table(size, MEMORY)
         idxs = [random.randrange(table.rows) for _ in range(random.randrange(1, 12))]
         idxs[random.randrange(len(idxs))] = random.choice([table.rows, 0])
         await card.join(table, idxs, order, random.randrange(card.params.reads.data_bits // 8))

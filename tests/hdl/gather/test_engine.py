@@ -5,10 +5,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles
 
-from hdl.gather.engine_counters import ENGINE_COUNTERS
+from hdl.gather.engine_counters import COUNTED
 from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table
@@ -16,38 +15,22 @@ from sim.golden.pcie_link import bytes_of_share
 from sim.harness.clock import cycle
 from sim.harness.streams import crossed
 from sim.surroundings.axi_ram import Fault
-from tests.hdl.gather.engine_bench import (
-    DEVICE_BYTES,
-    LARGE,
-    QUIET,
-    SIZES,
-    TABLE,
-    Bench,
-    borders,
-    destination,
-    run_tests,
-    some_count,
-    some_idxs,
-    some_table,
-)
+from tests.hdl.gather import draw
+from tests.hdl.gather.draw import DEVICE_BYTES, TABLE
+from tests.hdl.gather.engine_bench import QUIET, SIZES, Bench, on_card
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_gather_engine(params, tmp_path):
-    run_tests(params, __name__, tmp_path)
+test_gather_engine = on_card(SIZES, __name__)
 
 
 @crossed(order=list(ReadOrder), stalls=[False, True], us=500)
 async def every_byte_of_rows(dut, order, stalls):
     """Sizes are near those of dwords, sectors, lines, beats, reads; both kinds of idxs occur."""
-    bench = Bench(dut)
-    stall = 128 * stalls
-    await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall, write_latency=100 * stalls)
-    for size in [1, 3, 60, 64, 133, 1028, random.randrange(1, 1200), *borders()]:
-        table = some_table(size)
-        idxs = some_idxs(table, some_count(size))
+    bench = await Bench(dut).begin(stalls=stalls)
+    for size in [1, 3, 60, 64, 133, 1028, random.randrange(1, 1200), *draw.borders()]:
+        table = draw.table(size)
+        idxs = draw.idxs(table, draw.count(size))
         idx_bytes, idx_bits = random.choice([4, 8]), bench.params.engine.idx_bits
-        if idx_bits < 8 * idx_bytes and size < LARGE:  # in the table but for upper bits
+        if idx_bits < 8 * idx_bytes and size < draw.LARGE:  # in the table but for upper bits
             idxs.append(idxs[0] + (1 << random.randrange(idx_bits, 8 * idx_bytes)))
         request = bench.request(
             table,
@@ -55,7 +38,7 @@ async def every_byte_of_rows(dut, order, stalls):
             idx_bytes=idx_bytes,
             offset=random.randrange(100),
             order=order.value,
-            destination=destination(size * len(idxs)),
+            destination=draw.place(size * len(idxs)),
             tag=random.randrange(1 << 16),
         )
         await bench.gather(request)
@@ -65,49 +48,26 @@ async def every_byte_of_rows(dut, order, stalls):
 async def many_idxs(dut, read_size, idx_bytes):
     """More idxs than are read ahead begin anywhere in a chunk, at each size of reads."""
     bench = await Bench(dut).begin(read_size)
-    table = some_table(8)
-    count = 600
-    await bench.gather(
-        bench.request(
-            table,
-            some_idxs(table, count),
-            idx_bytes=idx_bytes,
-            offset=random.randrange(200),
-            destination=destination(8 * count),
-        )
-    )
+    offset = random.randrange(200)
+    await bench.gather(bench.drawn(8, 600, idx_bytes=idx_bytes, offset=offset))
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def requests_that_wait(dut):
     """As many wait as the queue holds beside the one that runs; one more is refused."""
     bench = await Bench(dut).begin()
-    table = some_table(256)
-    built = [
-        bench.request(
-            table,
-            some_idxs(table, 16),
-            offset=20 * k,
-            completion=k,
-            tag=k,
-            destination=destination(16 * 256),
-        )
-        for k in range(2)
-    ]
+    built = [bench.drawn(256, 16, offset=20 * k, completion=k, tag=k) for k in range(2)]
     await bench.gather(*built)
-    nothing = replace(built[0], count=0)
-    await bench.gather(nothing)
-    registers = bench.card.registers
+    await bench.gather(replace(built[0], count=0))
+    registers = bench.registers
     await registers.write(most_reads=1)
-    long = bench.request(table, some_idxs(table, 100), completion=3)
-    await bench.card.submit(long)
+    await bench.card.submit(bench.drawn(256, 100, completion=3))
     taken = 1
     while not await registers.read("refused"):
         await registers.write(submit=1)
         taken += 1
     assert await registers.read("queue_full")
-    queue = bench.params.engine.requests
-    assert taken - 1 == queue + 1
+    assert taken - 1 == bench.params.engine.requests + 1
     while await registers.read("busy") or await registers.read("queue_full"):
         await ClockCycles(dut.clk, 100)
 
@@ -121,15 +81,10 @@ async def what_is_illegal_is_refused(dut):
     """
     bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
-    good = bench.request(table, some_idxs(table, 5), idx_bytes=8, offset=3)
-    engine = bench.params.engine
-    rooms = [
+    good = bench.request(table, draw.idxs(table, 5), idx_bytes=8, offset=3)
+    requests = [
+        good,
         replace(good, destination=DEVICE_BYTES - 5 * 60),
-        replace(good, table=replace(table, rows=(1 << engine.idx_bits) - 1)),
-    ]
-    for request in [good, rooms[0]]:
-        await bench.gather(request)
-    wrong = [
         replace(good, idx_address=good.idx_address + 4),
         replace(good, idx_address=good.idx_address + 2, idx_bytes=4),
         replace(good, destination=DEVICE_BYTES - 5 * 60 + 1),
@@ -141,7 +96,7 @@ async def what_is_illegal_is_refused(dut):
         replace(good, idx_address=DEVICE_BYTES - 32, on_card=True),
         replace(good, idx_address=1 << 60, on_card=True),
     ]
-    for request in wrong:
+    for request in requests:
         await bench.gather(request)
     for ring in [None, None, *[await bench.ring(4)] * 2]:
         base, idxs, rows = (4 * random.getrandbits(61) for _ in range(3))
@@ -155,8 +110,7 @@ async def what_is_illegal_is_refused(dut):
 async def a_place_of_completion_that_is_none(dut):
     """The lowest bits are not looked at to say so."""
     bench = await Bench(dut).begin()
-    table = some_table(64)
-    request = bench.request(table, [1, 2], tag=77)
+    request = bench.drawn(64, 2, tag=77)
     await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
     result = await bench.card.completed(request)
     assert (result["tag"], result["outcome"]) == (77, Outcome.ILLEGAL)
@@ -166,12 +120,9 @@ async def a_place_of_completion_that_is_none(dut):
 async def an_interrupt_waits_for_its_completion(dut):
     """While the block does not tell the number of the completion's write, none may overtake it."""
     bench = await Bench(dut).begin()
-    numbers = bench.card.model.numbers
-    numbers.port = SimpleNamespace()  # that the engine does not hear
-    request = bench.request(some_table(64), [1, 2])
+    bench.card.model.numbers.port = SimpleNamespace()  # that the engine does not hear
     before = bench.card.interrupts
-    await bench.card.submit(request)
-    await bench.card.completed(request)
+    await bench.result(bench.drawn(64, 2))
     await ClockCycles(dut.clk, QUIET)
     assert bench.card.interrupts == before
 
@@ -198,10 +149,9 @@ async def counters_say_what_was_done(dut):
         "accesses_refused": 0,
         "completions": 2 * (1 + 3 * 2),
     }
-    for name, value in expected.items():
-        assert result[name] == value, (name, result[name], value)
+    assert {name: result[name] for name in expected} == expected
     assert result["under_way"] <= result["cycles"] * 8
-    await bench.card.registers.write(clear_counters=1)
+    await bench.registers.write(clear_counters=1)
     assert (await bench.card.counters())["rows"] == 0
     # Completions of small rows wait behind those of idxs, and then share beats.
     table = Table(base=TABLE, rows=60, row_bytes=4, stride=4)
@@ -217,38 +167,29 @@ async def where_the_host_has_no_memory(dut):
     card = bench.card
     table = Table(base=TABLE, rows=(1 << bench.params.engine.idx_bits) - 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, table.rows - 1, 6], destination=64)
-    await card.submit(request)
-    result = await card.completed(request)
+    result = await bench.result(request)
     assert (result["outcome"], result["beyond"], result["failed"]) == (Outcome.ROWS, 0, 1)
     rows = [card.memory.mem[TABLE + 64 * idx :][:64] for idx in (5, 6)]
     assert await card.device(64, 192) == bytes(rows[0]) + bytes(64) + bytes(rows[1])
-    nowhere = replace(request, idx_address=1 << 40)
-    await card.submit(nowhere)
-    result = await card.completed(nowhere)
+    result = await bench.result(replace(request, idx_address=1 << 40))
     assert (result["outcome"], result["beyond"], result["failed"]) == (Outcome.IDXS, 3, 0)
     assert await card.device(64, 192) == bytes(192)
     assert (await card.counters())["reads_failed"] == 2
-    small = some_table(64)
-    await bench.gather(bench.request(small, some_idxs(small, 9)))
+    await bench.gather(bench.drawn(64, 9))
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def where_device_memory_fails(dut):
     """A refused burst is told; without an answer the bus is broken until it is revived."""
     bench = await Bench(dut).begin(fail_write=1, fail_write_beat=3, fail_response=2)
-    card = bench.card
-    registers = card.registers
-    table = some_table(64)
-    request = bench.request(table, some_idxs(table, 20), destination=0)
-    await card.submit(request)
-    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    registers = bench.registers
+    request = bench.drawn(64, 20, destination=0)
+    assert await bench.outcome(request) == Outcome.WRITE
     bench.set(fault=Fault.MUTE.value)
     await registers.write(memory_timeout=2000)
-    await card.submit(request)
-    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    assert await bench.outcome(request) == Outcome.WRITE
     assert await registers.read("device_silent")
-    await card.submit(request)
-    assert (await card.completed(request))["outcome"] == Outcome.WRITE
+    assert await bench.outcome(request) == Outcome.WRITE
     bench.set(fail_write=0, fault=0)
     await registers.revive()
     assert not await registers.read("device_broken")
@@ -259,11 +200,9 @@ async def where_device_memory_fails(dut):
 async def reads_are_limited(dut):
     """With two under way there are never more, and every byte is right."""
     bench = await Bench(dut).begin()
-    table = some_table(256)
-    request = bench.request(table, some_idxs(table, 60), destination=destination(60 * 256))
-    cycles = []
+    request, cycles = bench.drawn(256, 60), []
     for most in (2, 16):
-        await bench.card.registers.write(most_reads=most, clear_counters=1)
+        await bench.registers.write(most_reads=most, clear_counters=1)
         await bench.gather(request)
         result = await bench.card.counters()
         assert result["under_way"] <= most * result["cycles"]
@@ -276,22 +215,18 @@ async def reads_keep_to_a_share(dut, share):
     """In the middle of a request its data keeps the share, within 2 percent and a read."""
     bench = await Bench(dut).begin()
     card, beat_bytes = bench.card, bench.params.engine.beat_bytes
-    table = some_table(256)
+    table = draw.table(256)
     count = int(bytes_of_share(share, 5000, beat_bytes)) // 256
-    request = bench.request(table, [random.randrange(table.rows) for _ in range(count)])
-    await card.registers.write(share=share, engine_counter=number_of("read_bytes"))
+    request = bench.request(table, random.choices(range(table.rows), k=count))
+    number = list(COUNTED).index("read_bytes")
+    await bench.registers.write(share=share, engine_counter=number)
     await card.submit(request)
     seen = []
     for _ in range(2):
         await ClockCycles(dut.clk, 500 + 3500 * len(seen))
-        seen.append((cycle(), await card.registers.read("engine_count")))
+        seen.append((cycle(), await bench.registers.read("engine_count")))
     (begin, before), (end, after) = seen
     had, allowed = after - before, bytes_of_share(share, end - begin, beat_bytes)
     dut._log.info("%.4f of what the share allows", had / allowed)
     assert abs(had - allowed) < 0.02 * allowed + 256
     assert (await card.completed(request))["outcome"] == Outcome.DONE
-
-
-def number_of(name):
-    """Return the number by which a counter is chosen."""
-    return [counter for counter, _ in ENGINE_COUNTERS.counters].index(name)

@@ -5,45 +5,40 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-import pytest
 
 from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, MAX_READ, cut_at
-from tests.hdl.gather.engine_bench import SIZES, TABLE, Bench, destination, run_tests, some_table
+from sim.harness.streams import crossed
+from tests.hdl.gather import draw
+from tests.hdl.gather.draw import TABLE
+from tests.hdl.gather.engine_bench import SIZES, Bench, on_card
 
-
-@pytest.mark.parametrize("params", SIZES[:1], ids=lambda params: params.suffix)
-def test_engine_repeats(params, tmp_path):
-    run_tests(params, __name__, tmp_path)
+test_engine_repeats = on_card(SIZES[:1], __name__)
 
 
 async def packets(bench, request):
     """Carry a request out, compare device memory, and return how many reads of rows there were."""
-    await bench.card.registers.write(clear_counters=1)
+    await bench.registers.write(clear_counters=1)
     await bench.gather(request)
     result = (await bench.card.counters())["reads"]
     most = MAX_READ if request.order == ReadOrder.MERGED.value else LINE
     return result - len(list(cut_at(0, request.count * request.idx_bytes, most)))
 
 
-@cocotb.test(timeout_time=800, timeout_unit="us")
-@cocotb.parametrize(stalls=[False, True], order=list(ReadOrder))
+@crossed(stalls=[False, True], order=list(ReadOrder), us=800)
 async def each_row_is_read_once(dut, stalls, order):
     """Few idxs come again and again, with at most three others between equal ones."""
-    bench = Bench(dut)
-    stall = 128 * stalls
-    await bench.begin(aw_stall=stall, w_stall=stall, b_stall=stall)
+    bench = await Bench(dut).begin(stalls=stalls)
     for size in [4, 132, random.choice([64, 260, 1028])]:
-        table = some_table(size)
+        table = draw.table(size)
         some = random.sample(range(min(table.rows, 200)), 4)
         idxs = [idx for _ in range(12 if size < 1000 else 3) for idx in some]
         idxs += [table.rows, some[1], some[2], table.rows]  # that one is not in the table
-        request = bench.request(
-            table, idxs, order=order.value, destination=destination(size * len(idxs))
-        )
+        place = draw.place(size * len(idxs))
+        request = bench.request(table, idxs, order=order.value, destination=place)
         every = len(reads(table, idxs, ORDERS[order]))
         assert await packets(bench, request) == every
         once = len(reads(table, [*some, table.rows], ORDERS[order]))
@@ -55,7 +50,7 @@ async def equal_idxs_at_any_distance(dut):
     """However many idxs there are between them, and whatever their hashes are."""
     bench = await Bench(dut).begin(w_stall=60)
     for size in [4, 32, 100, 400, 4096]:
-        table = some_table(size)
+        table = draw.table(size)
         few = 14 if size == 4096 else 150
         idxs = [min(int(idx), table.rows) for idx in np.random.default_rng(size).zipf(1.4, few)]
         request = bench.request(table, idxs, coalesce=True)
@@ -93,13 +88,10 @@ async def what_is_kept_is_of_one_request(dut):
 async def a_row_that_failed_fails_again(dut):
     """It is not read a second time, and each that is given of it counts."""
     bench = await Bench(dut).begin()
-    card = bench.card
-    idx_bits = bench.params.engine.idx_bits
-    table = Table(base=TABLE, rows=(1 << idx_bits) - 1, row_bytes=64, stride=64)
-    nowhere = table.rows - 1
+    card, nowhere = bench.card, (1 << bench.params.engine.idx_bits) - 2
+    table = Table(base=TABLE, rows=nowhere + 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, nowhere, 6, 7, 5, nowhere], coalesce=True, destination=64)
-    await card.submit(request)
-    result = await card.completed(request)
+    result = await bench.result(request)
     assert (result["outcome"], result["failed"]) == (Outcome.ROWS, 2)
     rows = [bytes(card.memory.mem[TABLE + 64 * idx :][:64]) for idx in (5, 6, 7)]
     expected = rows[0] + bytes(64) + rows[1] + rows[2] + rows[0] + bytes(64)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.rings import Fault
@@ -13,59 +12,42 @@ from hdl.gather.engine_params import COMPLETION_BYTES, Outcome
 from sim.gather.golden.ring import pack
 from sim.golden.pcie_requester import Cause
 from sim.harness.streams import crossed
-from tests.hdl.gather.engine_bench import (
-    DEVICE_BYTES,
-    RING,
-    SIZES,
-    TIMEOUT,
-    Bench,
+from tests.hdl.gather import draw
+from tests.hdl.gather.completions import (
     Completions,
     aborted,
-    destination,
-    ended_early,
+    changed,
     lost,
-    many_rows,
     poisoned,
-    reset,
-    run_tests,
-    some_idxs,
-    some_table,
     unsupported,
 )
+from tests.hdl.gather.engine_bench import RING, SIZES, Bench, on_card
 
-
-@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
-def test_engine_ring(params, tmp_path):
-    run_tests(params, __name__, tmp_path)
+test_engine_ring = on_card(SIZES, __name__)
 
 
 def some_requests(bench, count):
     """Draw short requests of any kind for rows in device memory; their places do not overlap."""
-    built = []
-    for k in range(count):
-        table = some_table(4 * random.randrange(1, 40))
-        idxs = some_idxs(table, random.randrange(1, 8))
-        built.append(
-            bench.request(
-                table,
-                idxs,
-                idx_bytes=random.choice([4, 8]),
-                offset=20 * k,
-                completion=k,
-                order=random.randrange(3),
-                coalesce=random.choice([False, True]),
-                destination=destination(table.row_bytes * len(idxs)),
-                tag=random.randrange(1 << 16),
-            )
+    return [
+        bench.drawn(
+            4 * random.randrange(1, 40),
+            random.randrange(1, 8),
+            idx_bytes=random.choice([4, 8]),
+            offset=20 * k,
+            completion=k,
+            order=random.randrange(3),
+            coalesce=random.choice([False, True]),
+            tag=random.randrange(1 << 16),
         )
-    return built
+        for k in range(count)
+    ]
 
 
-async def submitted(card, request):
+async def submitted(bench, request):
     """Submit a request by registers; repeat this until the queue takes it."""
-    await card.submit(request)
-    while await card.registers.read("refused"):
-        await card.registers.write(submit=1)
+    await bench.submit(request)
+    while await bench.registers.read("refused"):
+        await bench.registers.write(submit=1)
 
 
 @crossed(places=[1, 4, 16])
@@ -83,7 +65,6 @@ async def every_byte_of_rows(dut, places):
     assert (result["descriptors"], result["work_requests"]) == (count, count)
     for name in ("descriptors_malformed", "descriptors_unread", "ring_faults"):
         assert not result[name]
-    await ring.close()
     await ring.open()
     await bench.gather(*some_requests(bench, 3), ring=ring)
 
@@ -93,20 +74,19 @@ async def in_both_directions_take_turns(dut):
     """Ring and registers keep their orders; neither waits for more than one of the other's."""
     bench = await Bench(dut).begin()
     card = bench.card
-    table = some_table(64)
+    table = draw.table(64)
     built = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
     by_ring, by_registers = built[:12], built[12:14]
-    await card.registers.write(most_reads=1)
-    long = bench.request(some_table(4), [0] * 400, completion=15, tag=15, offset=50)
-    await card.submit(long)
+    await bench.registers.write(most_reads=1)
+    await bench.submit(bench.request(draw.table(4), [0] * 400, completion=15, tag=15, offset=50))
     ring = await bench.ring(16)
-    await ring.submit(by_ring)
+    await ring.submit(*by_ring)
     for request in by_registers:
-        await submitted(card, request)
+        await submitted(bench, request)
     ended = []
-    while len(ended) < len(by_ring) + len(by_registers):
+    while len(ended) < 14:
         await RisingEdge(dut.clk)
-        for request in by_ring + by_registers:
+        for request in built[:14]:
             place = request.completion_address
             if card.memory.mem[place + 15] >> 7 and request.tag not in ended:
                 ended.append(request.tag)
@@ -124,7 +104,7 @@ async def what_is_malformed_is_reported(dut):
     ring = await bench.ring(8)
     first, bad, wrong, last = some_requests(bench, 4)
     wrong = replace(wrong, order=3)
-    before = await card.device(0, DEVICE_BYTES)
+    before = await bench.device()
     assert not card.base
     octets = bytearray(pack(bad))
     octets[random.choice([43, 46, 47, *range(50, 64)])] |= 0x80
@@ -135,39 +115,34 @@ async def what_is_malformed_is_reported(dut):
     for request in (bad, wrong):
         result = await card.completed(request)
         assert (result["tag"], result["outcome"]) == (request.tag, Outcome.ILLEGAL)
-    assert await card.device(0, DEVICE_BYTES) == before
+    assert np.array_equal(await bench.device(), before)
     await bench.gather(first, last, ring=ring)
     result = await card.counters()
     assert (result["descriptors"], result["descriptors_malformed"]) == (4, 1)
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-@cocotb.parametrize(
-    (
-        ("change", "cause"),
-        [
-            (poisoned, Cause.POISONED),
-            (unsupported, Cause.UNSUPPORTED),
-            (aborted, Cause.ABORTED),
-            (lost, Cause.TIMEOUT),
-        ],
-    )
-)
+CAUSES = [
+    (poisoned, Cause.POISONED),
+    (unsupported, Cause.UNSUPPORTED),
+    (aborted, Cause.ABORTED),
+    (lost, Cause.TIMEOUT),
+]
+
+
+@crossed((("change", "cause"), CAUSES))
 async def a_descriptor_that_cannot_be_read(dut, change, cause):
     """The ring stops with the cause, and registers go on; once opened again, the ring works."""
     bench = await Bench(dut).begin()
-    card, completions = bench.card, Completions(bench)
-    await card.registers.write(memory_timeout=TIMEOUT)
+    card, completions = bench.card, await changed(bench)
     ring = await bench.ring(4)
     await bench.gather(*some_requests(bench, 3), ring=ring)
     interrupts = card.interrupts
     completions.change = lambda tlp, count: change(tlp) if count == 1 else True
-    missed = some_requests(bench, 2)
-    await ring.submit(missed)
-    while not await card.registers.read("request_ring_cause"):
+    await ring.submit(*some_requests(bench, 2))
+    while not await bench.registers.read("request_ring_cause"):
         pass
     completions.change = None
-    assert Cause(await card.registers.read("request_ring_cause")) is cause
+    assert Cause(await bench.registers.read("request_ring_cause")) is cause
     assert await ring.read() == 3
     assert card.interrupts - interrupts == 1
     await bench.gather(*some_requests(bench, 2))
@@ -175,7 +150,7 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
     assert (result["descriptors"], result["descriptors_unread"]) == (3, 1)
     assert result["work_requests"] == 5
     await ring.close()
-    assert not await card.registers.read("request_ring_cause")
+    assert not await bench.registers.read("request_ring_cause")
     await ring.open()
     await bench.gather(*some_requests(bench, 5), ring=ring)
 
@@ -184,17 +159,15 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
 async def a_descriptor_fails_while_rows_come(dut):
     """The request that is being carried out ends as DONE all the same."""
     bench = await Bench(dut).begin()
-    card = bench.card
     ring = await bench.ring(2)
-    await card.registers.write_wide(request_ring_address=1 << 50)
-    (request,) = many_rows(bench, 1)
-    await card.submit(request)
+    await bench.registers.write_wide(request_ring_address=1 << 50)
+    (request,) = bench.many_rows(1)
+    await bench.submit(request)
     await ClockCycles(dut.clk, 100)
-    await card.registers.write(request_producer=1)
-    result = await card.completed(request)
-    assert result["outcome"] == Outcome.DONE
-    assert Cause(int(result["cause"].value)) is Cause.NONE
-    assert await card.registers.read("request_ring_cause") == Cause.UNSUPPORTED
+    await bench.registers.write(request_producer=1)
+    result = await bench.card.completed(request)
+    assert (result["outcome"], result["cause"].value) == (Outcome.DONE, Cause.NONE)
+    assert await bench.registers.read("request_ring_cause") == Cause.UNSUPPORTED
     await ring.close()
 
 
@@ -207,20 +180,20 @@ async def a_ring_that_cannot_be(dut, fault):
     await bench.gather(*some_requests(bench, 3), ring=ring)
     interrupts = card.interrupts
     if fault is Fault.OVERRUN:
-        await card.registers.write(request_producer=3 + 5)
+        await bench.registers.write(request_producer=3 + 5)
     else:
         await ring.close()
-        await card.registers.write_wide(request_ring_address=card.base + RING + 64)
-        await card.registers.write(request_ring=1, request_producer=0)
+        await bench.registers.write_wide(request_ring_address=card.base + RING + 64)
+        await bench.registers.write(request_ring=1, request_producer=0)
     await ClockCycles(dut.clk, 50)
-    assert Fault(await card.registers.read("request_ring_fault")) is fault
+    assert Fault(await bench.registers.read("request_ring_fault")) is fault
     assert card.interrupts - interrupts == 1
-    assert not await card.registers.read("busy")
+    assert not await bench.registers.read("busy")
     await bench.gather(*some_requests(bench, 2))
-    assert (await card.counters())["ring_faults"] == 1
-    assert (await card.counters())["descriptors"] == 3
+    result = await card.counters()
+    assert (result["ring_faults"], result["descriptors"]) == (1, 3)
     await ring.close()
-    assert not await card.registers.read("request_ring_fault")
+    assert not await bench.registers.read("request_ring_fault")
     await ring.open()
     await bench.gather(*some_requests(bench, 5), ring=ring)
 
@@ -241,34 +214,32 @@ async def stop_with_a_ring_that_is_full(dut, first):
     With ``first``, a request by registers comes before those of the ring.
     """
     bench = await Bench(dut).begin()
-    card = bench.card
-    reported = stopped = 0
+    card, reported, stopped = bench.card, 0, 0
     for wait in [0, 10, 20, 30, 60, 130, random.randrange(300), random.randrange(1000)]:
         ring = await bench.ring(8)
-        before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-        requested = many_rows(bench, 1)
-        by_ring = more_like(requested[0], 6)
+        before = await bench.device()
+        (request,) = by_registers = bench.many_rows(1)
+        by_ring = more_like(request, 6)
         if first:
-            await submitted(card, requested[0])
-        await ring.submit(by_ring)
+            await submitted(bench, request)
+        await ring.submit(*by_ring)
         await ClockCycles(dut.clk, wait)
-        await card.registers.stop()
+        await bench.registers.stop()
         read = await ring.read()
         outcomes = []
-        for request in [*requested[: int(first)], *by_ring[:read]]:
-            result = await card.completed(request)
-            assert result["tag"] == request.tag
+        for ended in [*by_registers[: int(first)], *by_ring[:read]]:
+            result = await card.completed(ended)
+            assert result["tag"] == ended.tag
             outcomes.append(Outcome(int(result["outcome"].value)))
         done = outcomes.count(Outcome.DONE)  # these ended before the stop
         assert outcomes == [Outcome.DONE] * done + [Outcome.STOPPED] * (len(outcomes) - done)
         stopped += len(outcomes) - done
         reported += len(outcomes)
-        await ended_early(bench, before, [requested[0]])
-        await bench.gather(*many_rows(bench, 1))
+        await bench.ended_early(before, [request])
+        await bench.gather(*bench.many_rows(1))
         reported += 1
-        places = [request.completion_address for request in by_ring[read:]]
-        assert not any(card.memory.mem[place + 15] for place in places)
-        assert not await card.registers.read("request_ring_busy")
+        assert not any(card.memory.mem[item.completion_address + 15] for item in by_ring[read:])
+        assert not await bench.registers.read("request_ring_busy")
         assert await ring.read() == read
         await ring.close()
     assert (await card.counters())["work_requests"] == reported
@@ -279,30 +250,26 @@ async def stop_with_a_ring_that_is_full(dut, first):
 async def stop_where_no_descriptor_comes(dut, runs):
     """A stop gives an awaited descriptor up at once, even if rows that never come have all tags."""
     bench = await Bench(dut).begin()
-    card, completions = bench.card, Completions(bench)
-    first, second = many_rows(bench, 2)
+    completions = Completions(bench)
+    first, second = bench.many_rows(2)
     ring = await bench.ring(4)
-    stored = []
     if runs:
-        await card.submit(first)
+        await bench.submit(first)
         await ClockCycles(dut.clk, 200)
-    completions.change = lambda tlp, count: bool(stored.append(tlp))
-    await ring.submit([second])
+    completions.keep()
+    await ring.submit(second)
     await ClockCycles(dut.clk, 100)
-    await card.registers.write(stop=1)
+    await bench.registers.write(stop=1)
     if runs:
-        assert (await card.completed(first))["outcome"] == Outcome.STOPPED
-    while await card.registers.read("stopping"):
+        assert (await bench.card.completed(first))["outcome"] == Outcome.STOPPED
+    while await bench.registers.read("stopping"):
         pass
     assert not await ring.read()
-    assert not await card.registers.read("request_ring_cause")
-    completions.change = None
-    for tlp in stored:
-        await completions.device.upstream_recv(tlp)
-    await ring.close()
+    assert not await bench.registers.read("request_ring_cause")
+    await completions.release()
     await ring.open()
-    await bench.gather(*many_rows(bench, 2), ring=ring)
-    assert not await card.registers.read("reads_owed")
+    await bench.gather(*bench.many_rows(2), ring=ring)
+    assert not await bench.registers.read("reads_owed")
 
 
 @crossed(resets=[True, False], answers=[True, False], ms=2)
@@ -313,20 +280,19 @@ async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
     for wait in [0, 10, 20, 40, 80, random.randrange(100), random.randrange(1500)]:
         ring = await bench.ring(8)
         await bench.gather(*some_requests(bench, 2), ring=ring)
-        requested = many_rows(bench, 3)
         completions.change = lambda tlp, count: answers
-        await ring.submit(requested)
+        await ring.submit(*bench.many_rows(3))
         await ClockCycles(dut.clk, wait)
         if resets:
-            await reset(dut)
+            await bench.reset()
         else:
             dut.function_master.value = 0
             await ClockCycles(dut.clk, 1500)
         completions.change = None
-        assert not await card.registers.read("busy")
-        assert not await card.registers.read("request_ring_busy")
-        assert not await card.registers.read("request_ring_cause")
-        assert await card.registers.read("was_reset")
+        assert not await bench.registers.read("busy")
+        assert not await bench.registers.read("request_ring_busy")
+        assert not await bench.registers.read("request_ring_cause")
+        assert await bench.registers.read("was_reset")
         before = await card.counters()
         dut.function_master.value = 1
         await ClockCycles(dut.clk, 300)

@@ -40,25 +40,9 @@ def test_a_descriptor_is_what_the_bytes_say():
 
 def work_of(request, malformed=False):
     """Return the fields of a request as the hardware has them."""
-    table = request.table
-    return {
-        "idx_address": request.idx_address,
-        "base": table.base,
-        "destination": request.destination,
-        "completion": request.completion_address,
-        "count": request.count,
-        "rows": table.rows,
-        "stride": table.stride,
-        "row_bytes": table.row_bytes,
-        "tag": request.tag,
-        "order": request.order,
-        "wide": int(request.idx_bytes == 8),
-        "on_card": int(request.on_card),
-        "streamed": int(request.streamed),
-        "coalesce": int(request.coalesce),
-        "posted": int(request.posted),
-        "malformed": int(malformed),
-    }
+    fields = vars(request.table) | vars(request) | {"malformed": malformed}
+    fields |= {"completion": request.completion_address, "wide": request.idx_bytes == 8}
+    return {name: int(fields[name]) for name, _ in WORK}
 
 
 def some_request(full=False):
