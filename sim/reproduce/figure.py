@@ -131,6 +131,16 @@ def markdown(rows: Rows) -> list[str]:
     return [*lines, ""]
 
 
+def rows_with(rows: Rows, **values: Any) -> list[Mapping[str, Any]]:
+    """Return the rows that have these values, by the names of their columns."""
+    return [row for row in rows if values.items() <= row.items()]
+
+
+def curve(axes: Axes, rows: Rows, x: str, y: str, style: str = "o-", **options: Any) -> None:
+    """Draw the column ``y`` of rows over the column ``x``; ``options`` are Matplotlib's."""
+    axes.plot([row[x] for row in rows], [row[y] for row in rows], style, **options)
+
+
 def doubling(axes: Axes, values: Sequence[int], label: str) -> None:
     """Draw an axis of powers of two, with their numbers written out."""
     axes.set_xscale("log", base=2)

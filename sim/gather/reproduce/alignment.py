@@ -1,6 +1,6 @@
 """Reproduces Figure 8: what rows that do not begin at lines leave of a link's bandwidth."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
@@ -12,10 +12,10 @@ from hdl.gather.params import ReadOrder
 from sim.gather.rates import ORDERS, Measured, Requested
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import gathered
-from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, least_of, return_path
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, COLOURS, TAGS, least_of, return_path
 from sim.gather.reproduce.requested import GatherRequest
 from sim.golden.pcie_link import traffic
-from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
+from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, rows_with
 
 SIZES = range(1024, 1045, 4)  #: bytes of rows
 QUICK_SIZES = (1024, 1028, 1044)
@@ -25,11 +25,6 @@ PAPERS: Mapping[ReadOrder, tuple[float, float] | None] = {
     ReadOrder.ALIGNED: paper.ALIGNED,
     ReadOrder.MERGED: None,
 }
-COLOURS = {
-    ReadOrder.NAIVE: "tab:orange",
-    ReadOrder.ALIGNED: "tab:blue",
-    ReadOrder.MERGED: "tab:green",
-}
 SHORT_TRIP = 1.2e-6  #: seconds: a round trip for which there are tags enough
 ROUNDING = 0.01  #: of a share: the paper's limits are whole percents, from the mean of many
 
@@ -38,10 +33,9 @@ def points(requested: GatherRequest, quick: bool) -> list[Requested]:
     """Return each size in each order; and naive ones again, with a shorter round trip."""
     rows = 200 if quick else 800
     sizes = QUICK_SIZES if quick else SIZES
+    latency = return_path(requested.round_trip)
     usual = [
-        Requested(
-            row_bytes=size, order=order, rows=rows, latency_cycles=return_path(requested.round_trip)
-        )
+        Requested(row_bytes=size, order=order, rows=rows, latency_cycles=latency)
         for order, size in product(PAPERS, sizes)
     ]
     short = round(SHORT_TRIP * CLOCK_HZ)
@@ -63,14 +57,12 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
         " drops to 78-82% while the optimized zero-copy implementation can achieve 88-93% of"
         " efficiency. [...] the effective bandwidth of the DMA-based approach is only about half of"
         " the zero-copy approaches as it requires a long CPU gathering process.",
-        setting=f"{result[0].requested.rows} rows, packed back to back, picked at random,"
-        " through the"
-        f" RTL of the gather's datapath with {TAGS} tags at 250 MHz; Gen3 x16, of which completions"
-        f" of 256 bytes leave {BEST / 1e9:.2f} GB/s, and a round trip of"
-        f" {requested.round_trip:g} us."
-        " *Naive* and *aligned* are the paper's kernels without and with its circular shift,"
-        " *merged* is ours. The paper's shares are of its copy by DMA, 25.8 GB/s; ours of the"
-        " completions of 256 bytes.",
+        setting=f"{result[0].requested.rows} rows, packed back to back, picked at random, through"
+        f" the RTL of the gather's datapath with {TAGS} tags at 250 MHz; Gen3 x16, of which"
+        f" completions of 256 bytes leave {BEST / 1e9:.2f} GB/s, and a round trip of"
+        f" {requested.round_trip:g} us. *Naive* and *aligned* are the paper's kernels without and"
+        " with its circular shift, *merged* is ours. The paper's shares are of its copy by DMA,"
+        " 25.8 GB/s; ours of the completions of 256 bytes.",
         rows=rows,
         shown=list(shown(usual)),
         panels=[
@@ -108,7 +100,7 @@ def row(requested: GatherRequest, item: Measured) -> dict[str, Any]:
     }
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def shown(rows: Rows) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     for item in rows:
         low, high = item["paper_share_low"], item["paper_share_high"]
@@ -124,20 +116,12 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         }
 
 
-def claims(
-    usual: Sequence[Mapping[str, Any]],
-    short: Sequence[Mapping[str, Any]],
-    dma: float,
-    papers_dma: float,
-) -> Iterator[Claim]:
+def claims(usual: Rows, short: Rows, dma: float, papers_dma: float) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
 
     def shares(order: ReadOrder, whole_lines: bool = False) -> list[float]:
-        return [
-            item["rtl_share"]
-            for item in usual
-            if item["order"] == order.name.lower() and (item["row_bytes"] % 128 == 0) == whole_lines
-        ]
+        rows = rows_with(usual, order=order.name.lower())
+        return [item["rtl_share"] for item in rows if (item["row_bytes"] % 128 == 0) == whole_lines]
 
     def reported(result: Sequence[float]) -> str:
         return ", ".join(f"{share:.1%}" for share in result)
@@ -159,11 +143,8 @@ def claims(
             f"{fmean(result):.1%}: {reported(result)}",
         )
     merged = shares(ReadOrder.MERGED)
-    yield by_us(
-        "merged reads leave at least 97 % for every size",
-        min(merged) >= 0.97,
-        reported(merged),
-    )
+    what = "merged reads leave at least 97 % for every size"
+    yield by_us(what, min(merged) >= 0.97, reported(merged))
     yield by_us(
         f"naive reads reach what headers leave, within a point, where a round trip of"
         f" {SHORT_TRIP * 1e6:g} us leaves tags to spare",
@@ -196,42 +177,36 @@ def note(dma: float, papers_dma: float) -> str:
     )
 
 
-def draw_bandwidth(axes: Axes, rows: Sequence[Mapping[str, Any]], dma: float) -> None:
+def draw_bandwidth(axes: Axes, rows: Rows, dma: float) -> None:
     """Draw bandwidths by size."""
-    lines(axes, rows, lambda item: item["rtl_gb_per_s"])
+    lines(axes, rows, "rtl_gb_per_s")
     axes.axhline(dma / 1e9, color="0.4", linestyle="--", label="gathered by processor, DMA (model)")
     axes.set_ylabel("GB/s of rows")
     axes.set_ylim(0, 16)
 
 
-def draw_share(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def draw_share(axes: Axes, rows: Rows) -> None:
     """Draw shares by size, arithmetic as dots, and what the paper has as areas."""
-    lines(axes, rows, lambda item: 100 * item["rtl_share"])
+    lines(axes, rows, "rtl_share", 100)
     for order, papers in PAPERS.items():
-        of_order = [item for item in rows if item["order"] == order.name.lower()]
+        name = order.name.lower()
+        of_order, colour = rows_with(rows, order=name), COLOURS[name]
         sizes = [item["row_bytes"] for item in of_order]
-        model = [100 * least_of(item) for item in of_order]
-        axes.plot(sizes, model, "x", color=COLOURS[order])
+        axes.plot(sizes, [100 * least_of(item) for item in of_order], "x", color=colour)
         if papers:
-            axes.axhspan(100 * papers[0], 100 * papers[1], color=COLOURS[order], alpha=0.15, lw=0)
+            axes.axhspan(100 * papers[0], 100 * papers[1], color=colour, alpha=0.15, lw=0)
     axes.plot([], [], "kx", label="arithmetic: headers, tags")
     axes.axhspan(0, 0, color="0.5", alpha=0.3, label="paper, 1,028 to 1,044 B")
     axes.set_ylabel("% of the best case")
     axes.set_ylim(60, 104)
 
 
-def lines(
-    axes: Axes, rows: Sequence[Mapping[str, Any]], value: Callable[[Mapping[str, Any]], float]
-) -> None:
-    """Draw a line for each order."""
+def lines(axes: Axes, rows: Rows, column: str, times: int = 1) -> None:
+    """Draw a line for each order: so many ``times`` a column."""
     for order, colour in COLOURS.items():
-        of_order = [item for item in rows if item["order"] == order.name.lower()]
-        axes.plot(
-            [item["row_bytes"] for item in of_order],
-            [value(item) for item in of_order],
-            "o-",
-            color=colour,
-            label=f"{order.name.lower()}, RTL",
-        )
+        of_order = rows_with(rows, order=order)
+        sizes = [item["row_bytes"] for item in of_order]
+        values = [times * item[column] for item in of_order]
+        axes.plot(sizes, values, "o-", color=colour, label=f"{order}, RTL")
     axes.set_xlabel("bytes of a row")
     axes.set_xticks(sorted({item["row_bytes"] for item in rows}))

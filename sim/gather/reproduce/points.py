@@ -7,11 +7,12 @@ from sim.gather.surroundings.gather_on_host import GatherOnHostParams
 from sim.golden.pcie_link import BEST_CASE, LINK_BYTES
 from sim.surroundings.pcie.params import CLOCK_HZ
 
-__all__ = ["BEST", "CLOCK_HZ", "HARDWARE", "TAGS", "least_of", "return_path"]
+__all__ = ["BEST", "CLOCK_HZ", "COLOURS", "HARDWARE", "TAGS", "least_of", "return_path"]
 
 HARDWARE = GatherOnHostParams()
 TAGS = HARDWARE.gather.reads.tags
 BEST = LINK_BYTES * float(BEST_CASE)  #: bytes a second of completions of 256 bytes
+COLOURS = {"naive": "tab:orange", "aligned": "tab:blue", "merged": "tab:green"}
 
 
 def return_path(round_trip: float) -> int:

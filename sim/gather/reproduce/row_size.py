@@ -4,7 +4,7 @@ Each point is a run of ``ingather gather``: whole engines, on one card, or on tw
 at one host memory.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,17 @@ from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST
 from sim.gather.reproduce.requested import GatherRequest
 from sim.gather.reproduce.runs import Figures, Point
-from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
+from sim.reproduce.figure import (
+    Claim,
+    Figure,
+    Panel,
+    Rows,
+    by_paper,
+    by_us,
+    curve,
+    doubling,
+    rows_with,
+)
 
 SIZES = tuple(512 << k for k in range(6))  #: bytes of rows, of the paper's 128 to 4,096 dimensions
 QUICK_SIZES = (512, 16384)
@@ -69,9 +79,8 @@ def figure(requested: GatherRequest, result: Mapping[Point, Figures]) -> Figure:
         setting=f"{ordered[0].octets // 1024} KB of merged rows for each card, picked at random;"
         " the RTL of whole engines of the preset u280, Gen3 x16 links of their own to one host"
         f" memory that carries {requested.memory_gigabytes:g} GB/s, in one simulation with the root"
-        f" complex of cocotbext-pcie, from a work request to its completion."
-        " The paper's figure is the time of a whole"
-        " training, ours that of the rows.",
+        " complex of cocotbext-pcie, from a work request to its completion. The paper's figure is"
+        " the time of a whole training, ours that of the rows.",
         rows=rows,
         shown=list(shown(rows)),
         panels=[
@@ -105,7 +114,7 @@ def row(requested: GatherRequest, point: Point, figures: Figures) -> dict[str, A
     }
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def shown(rows: Rows) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     small, large = f"{paper.SMALL_ROWS[0]:g} to {paper.SMALL_ROWS[1]:g}", f"{paper.LARGE_ROWS:g}"
     for item in rows:
@@ -124,9 +133,9 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         }
 
 
-def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
+def claims(rows: Rows) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
-    item, two = ([row for row in rows if row["cards"] == cards] for cards in CARDS)
+    item, two = (rows_with(rows, cards=cards) for cards in CARDS)
     trend = [row["training_model_of_paper"] for row in two]
     yield by_paper(
         f"two GPUs: from 1.5-1.6 times with small rows to about {paper.LARGE_ROWS:g} times with 16"
@@ -172,37 +181,27 @@ def note(requested: GatherRequest) -> str:
     )
 
 
-def draw_bandwidth(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def draw_bandwidth(axes: Axes, rows: Rows) -> None:
     """Draw measured bandwidths by size, and those of DMA."""
     for cards, colour in COLOURS.items():
-        own = [item for item in rows if item["cards"] == cards]
-        sizes = [item["row_bytes"] for item in own]
+        by_size = axes, rows_with(rows, cards=cards), "row_bytes"
         name = f"{cards} card{'s' * (cards > 1)}"
-        values = [item["rtl_gb_per_s"] for item in own]
-        axes.plot(sizes, values, "o-", color=colour, label=f"gather, RTL, {name}")
-        dma = [item["dma_model_gb_per_s"] for item in own]
-        axes.plot(sizes, dma, "--", color=colour, label=f"DMA (model), {name}")
-        axes.plot(sizes, [item["model_gb_per_s"] for item in own], "x", color="black")
+        curve(*by_size, "rtl_gb_per_s", color=colour, label=f"gather, RTL, {name}")
+        curve(*by_size, "dma_model_gb_per_s", "--", color=colour, label=f"DMA (model), {name}")
+        curve(*by_size, "model_gb_per_s", "x", color="black")
     axes.plot([], [], "kx", label="links and memory allow")
     finish(axes, "GB/s of rows")
 
 
-def draw_speed_up(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def draw_speed_up(axes: Axes, rows: Rows) -> None:
     """Draw speed-ups of rows, of a training in the model, and the paper's."""
-    two = [item for item in rows if item["cards"] == 2]
-    sizes = [item["row_bytes"] for item in two]
     for cards, colour in COLOURS.items():
-        own = [item["times_dma"] for item in rows if item["cards"] == cards]
-        axes.plot(sizes, own, "o-", color=colour, label=f"rows, RTL, {cards} on Gen3")
-    axes.plot(
-        sizes,
-        [item["training_model"] for item in two],
-        "o:",
-        color=COLOURS[2],
-        label="training (model), RTL, 2 on Gen3",
-    )
-    of_paper = [item["training_model_of_paper"] for item in two]
-    axes.plot(sizes, of_paper, "k--", label="training (model), 2 on Gen4")
+        label = f"rows, RTL, {cards} on Gen3"
+        own = rows_with(rows, cards=cards)
+        curve(axes, own, "row_bytes", "times_dma", color=colour, label=label)
+    two, label = (axes, rows_with(rows, cards=2), "row_bytes"), "training (model), RTL, 2 on Gen3"
+    curve(*two, "training_model", "o:", color=COLOURS[2], label=label)
+    curve(*two, "training_model_of_paper", "k--", label="training (model), 2 on Gen4")
     low, high = paper.SMALL_ROWS
     middle = (low + high) / 2
     axes.errorbar([SIZES[0]], [middle], yerr=[(high - low) / 2], fmt="s", color="tab:red")

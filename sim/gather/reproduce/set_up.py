@@ -1,6 +1,6 @@
 """Reproduces the trade-off of section 5: from which size on a row is worth a copy of its own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,7 +12,7 @@ from sim.gather.reproduce.paper import copied
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, return_path
 from sim.gather.reproduce.requested import GatherRequest
 from sim.golden.pcie_link import traffic
-from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
+from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, curve, doubling
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)  #: bytes of rows
 LARGEST = 16 * 1024  #: bytes of the paper's largest row
@@ -45,9 +45,8 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
         " Therefore, if the size of individual item is larger than 85.5KB, using a series of DMA"
         " operations can be an alternative of zero-copy method.",
         setting="Merged rows at random through the RTL of the gather's datapath, Gen3 x16, a round"
-        f" trip of {requested.round_trip:g} us; beside it, as a model, a copy for each row,"
-        " which the"
-        f" paper's {paper.SET_UP * 1e6:.2f} us precede.",
+        f" trip of {requested.round_trip:g} us; beside it, as a model, a copy for each row, which"
+        f" the paper's {paper.SET_UP * 1e6:.2f} us precede.",
         rows=rows,
         shown=list(shown(rows)),
         panels=[Panel("one row after the other", lambda axes: draw(axes, rows))],
@@ -78,7 +77,7 @@ def row(item: Measured) -> dict[str, Any]:
     }
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def shown(rows: Rows) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     for item in rows:
         yield {
@@ -90,7 +89,7 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         }
 
 
-def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
+def claims(rows: Rows) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
     half = paper.SET_UP * paper.MEMCPY
     yield by_paper(
@@ -114,11 +113,10 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     )
 
 
-def draw(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def draw(axes: Axes, rows: Rows) -> None:
     """Draw both bandwidths by size, and where a copy reaches half of the link's."""
-    sizes = [item["row_bytes"] for item in rows]
-    measured = [item["rtl_gb_per_s"] for item in rows]
-    axes.plot(sizes, measured, "o-", color="tab:green", label="gather, RTL, Gen3 x16")
+    own = {"color": "tab:green", "label": "gather, RTL, Gen3 x16"}
+    curve(axes, rows, "row_bytes", "rtl_gb_per_s", **own)
     wide = [64 << k for k in range(14)]
     for link, style, name in ((BEST, "-", "Gen3"), (paper.MEMCPY, "--", "Gen4, the paper's")):
         values = [copied(size, link, paper.SET_UP) / 1e9 for size in wide]

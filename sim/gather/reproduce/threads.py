@@ -9,16 +9,15 @@ from matplotlib.axes import Axes
 
 from sim.gather.golden.threads import Kernel, traffic_of
 from sim.gather.reproduce import paper
-from sim.gather.reproduce.points import BEST
+from sim.gather.reproduce.points import BEST, COLOURS
 from sim.golden.pcie_link import Order, aligned, naive, traffic
-from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
+from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, curve, rows_with
 
 SIZES = (132, *range(1024, 1045, 4))  #: bytes of rows
 UNEVEN = SIZES[2:]  #: those of figure 8 that are no multiple of a line
 #: of each way to read, whether threads shift, and the order of reads that stands for it
 WAYS: Mapping[str, tuple[bool, Order]] = {"naive": (False, naive), "aligned": (True, aligned)}
 PAPERS = {"naive": paper.NAIVE, "aligned": paper.ALIGNED}
-COLOURS = {"naive": "tab:orange", "aligned": "tab:blue"}
 STYLES = {"rows": "-", "sectors kept": "--", "sectors read again": ":"}
 
 
@@ -65,7 +64,7 @@ def row(way: str, size: int) -> dict[str, Any]:
     return result
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def shown(rows: Rows) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     for item in rows:
         yield {
@@ -78,11 +77,11 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         }
 
 
-def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
+def claims(rows: Rows) -> Iterator[Claim]:
     """Yield what the paper says of its kernel, and what playing it shows, judged."""
 
     def values(way: str, value: str, sizes: Sequence[int] = UNEVEN) -> list[float]:
-        return [item[value] for item in rows if item["order"] == way and item["row_bytes"] in sizes]
+        return [item[value] for item in rows_with(rows, order=way) if item["row_bytes"] in sizes]
 
     for way, (low, high) in PAPERS.items():
         kept, again = (
@@ -106,9 +105,7 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
         shifted[0] > plain[0],
         f"{shifted[0]:.2f} reads of a row, {plain[0]:.2f} without it",
     )
-    whole = [
-        item[f"reads, {name}"] for item in rows for name in STYLES if item["row_bytes"] == 1024
-    ]
+    whole = [item[f"reads, {name}"] for item in rows_with(rows, row_bytes=1024) for name in STYLES]
     yield by_us(
         "rows of 1,024 B, of which figure 10 is, take the same 8 reads in all",
         set(whole) == {8},
@@ -116,22 +113,15 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     )
 
 
-def draw(axes: Axes, *, rows: Sequence[Mapping[str, Any]], value: str) -> None:
+def draw(axes: Axes, *, rows: Rows, value: str) -> None:
     """Draw ``value`` of rows of figure 8's sizes, in each way."""
-    for way, colour in COLOURS.items():
-        near = [item for item in rows if item["order"] == way and item["row_bytes"] >= 1024]
-        sizes = [item["row_bytes"] for item in near]
+    for way in WAYS:
+        near = [item for item in rows_with(rows, order=way) if item["row_bytes"] >= 1024]
         for name, style in STYLES.items():
-            axes.plot(
-                sizes,
-                [item[f"{value}, {name}"] for item in near],
-                style,
-                color=colour,
-                marker=".",
-                label=f"{way}, by {name}",
-            )
+            how = {"color": COLOURS[way], "marker": ".", "label": f"{way}, by {name}"}
+            curve(axes, near, "row_bytes", f"{value}, {name}", style, **how)
         if value == "share":
-            axes.axhspan(*PAPERS[way], color=colour, alpha=0.15, lw=0)
+            axes.axhspan(*PAPERS[way], color=COLOURS[way], alpha=0.15, lw=0)
     axes.set_xlabel("bytes of a row")
     axes.set_xticks([*SIZES[1:]])
     axes.set_ylabel({"reads": "reads of a row", "share": "share (areas: the paper)"}[value])

@@ -11,12 +11,11 @@ from hdl.gather.params import ReadOrder
 from sim.gather.rates import Measured, Requested
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import gathered
-from sim.gather.reproduce.points import BEST, CLOCK_HZ, return_path
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, COLOURS, return_path
 from sim.gather.reproduce.requested import GatherRequest
-from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us
+from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, rows_with
 
 CARDS = {1: "one card", 2: "two cards"}
-COLOURS = {"naive": "tab:orange", "aligned": "tab:blue", "merged": "tab:green"}
 
 
 def points(requested: GatherRequest, quick: bool) -> list[Requested]:
@@ -104,24 +103,24 @@ def claims(rows: Rows) -> Iterator[Claim]:
         low - 0.1 <= second / first - 1 <= high + 0.1,
         f"{second / first - 1:.0%}",
     )
-    for way, (low, high) in paper.GAINS.items():
-        own = [item for item in rows if (item["order"], item["cards"]) == way]
+    for (order, cards), (low, high) in paper.GAINS.items():
+        own = rows_with(rows, order=order, cards=cards)
         gains = [item["times_dma_paper_links"] for item in own]
         rule = "gain at least that" if high > 1 else "lose, too"
         yield by_paper(
-            f"trainings with {way[0]} reads on {CARDS[way[1]]} are {low:.2f} to {high:.2f} times as"
+            f"trainings with {order} reads on {CARDS[cards]} are {low:.2f} to {high:.2f} times as"
             f" fast as with DMA (rows alone {rule})",
             min(gains) >= high if high > 1 else max(gains) < 1,
             f"rows: {min(gains):.2f} to {max(gains):.2f} times",
         )
-    least = min(item["times_dma"] for item in rows if item["order"] == "merged")
+    least = min(item["times_dma"] for item in rows_with(rows, order="merged"))
     yield by_us("merged reads beat DMA on our links, too", least > 1, f"at least {least:.2f} times")
 
 
 def draw(axes: Axes, *, rows: Rows, cards: int) -> None:
     """Draw how much faster than by DMA rows come, and the paper's trainings as areas."""
     for number, (order, colour) in enumerate(COLOURS.items()):
-        own = [item for item in rows if (item["order"], item["cards"]) == (order, cards)]
+        own = rows_with(rows, order=order, cards=cards)
         places = [place + 0.25 * (number - 1) for place in range(len(own))]
         gains = [item["times_dma_paper_links"] for item in own]
         axes.bar(places, gains, 0.22, color=colour, label=f"{order}, rows alone")

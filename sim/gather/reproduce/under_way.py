@@ -1,6 +1,6 @@
 """Reproduces counterparts of Figures 9 and 10: what a producer has by its requests under way."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import ceil
 from typing import Any
@@ -10,15 +10,25 @@ from matplotlib.axes import Axes
 from hdl.gather.params import ReadOrder
 from sim.gather.rates import ORDERS, Measured, Requested
 from sim.gather.reproduce import paper
-from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, return_path
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, COLOURS, TAGS, return_path
 from sim.gather.reproduce.requested import GatherRequest
 from sim.golden.pcie_link import MAX_READ, traffic, under_way
-from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
+from sim.reproduce.figure import (
+    Claim,
+    Figure,
+    Panel,
+    Rows,
+    by_paper,
+    by_us,
+    curve,
+    doubling,
+    rows_with,
+)
 
 LIMITS = (8, 16, 32, 64, 96, 128, 192, 256)  #: requests under way
 QUICK_LIMITS = (8, 32, 128, 256)
 ROW_BYTES = 1024  #: whole lines, of which the paper's estimate is
-COLOURS = {ReadOrder.ALIGNED: "tab:blue", ReadOrder.MERGED: "tab:green"}
+ORDERED = (ReadOrder.ALIGNED, ReadOrder.MERGED)
 NEAR = 0.05  #: relative difference below which bandwidths count as equal
 
 
@@ -32,7 +42,7 @@ def points(requested: GatherRequest, quick: bool) -> list[Requested]:
             reads=most,
             latency_cycles=return_path(requested.round_trip),
         )
-        for order, most in product(COLOURS, QUICK_LIMITS if quick else LIMITS)
+        for order, most in product(ORDERED, QUICK_LIMITS if quick else LIMITS)
     ]
 
 
@@ -48,13 +58,11 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
         " 9.5-20.2GB/s. Further increasing the GPU resource allocation can make the zero-copy"
         " bandwidth to reach around 23.0GB/s, but we do not observe any significant improvement"
         " after 15% of allocation.",
-        setting=f"{result[0].requested.rows} rows of {ROW_BYTES:,} bytes, picked at random,"
-        " while the"
-        f" host takes no more than so many reads at a time; RTL of the gather's datapath,"
-        f" {TAGS} tags, Gen3 x16, a round trip of {requested.round_trip:g} us. The paper gives"
-        " a share"
-        " of its GPU to the kernel that reads; each warp of that has a read of 128 bytes under"
-        " way, which is why our hardware's setting is the number of reads.",
+        setting=f"{result[0].requested.rows} rows of {ROW_BYTES:,} bytes, picked at random, while"
+        " the host takes no more than so many reads at a time; RTL of the gather's datapath,"
+        f" {TAGS} tags, Gen3 x16, a round trip of {requested.round_trip:g} us. The paper gives a"
+        " share of its GPU to the kernel that reads; each warp of that has a read of 128 bytes"
+        " under way, which is why our hardware's setting is the number of reads.",
         rows=[*rows, *map(paper_row, paper.BY_SHARE.items())],
         shown=list(shown(rows)),
         panels=[
@@ -107,7 +115,7 @@ def paper_estimate(reads: float) -> float:
     return min(paper.PERFECT * paper.MEMCPY, reads * paper.LINE / paper.ROUND_TRIP)
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def shown(rows: Rows) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     for item in rows:
         yield {
@@ -130,15 +138,12 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         }
 
 
-def by_limit(rows: Sequence[Mapping[str, Any]], order: ReadOrder) -> dict[int, float]:
-    """Return the bandwidth at each limit."""
-    name = order.name.lower()
-    return {item["requests_allowed"]: item["gb_per_s"] for item in rows if item["order"] == name}
-
-
-def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Claim]:
+def claims(rows: Rows, round_trip: float) -> Iterator[Claim]:
     """Yield what the paper says, judged; what asks for more requests than there are is left out."""
-    lines, merged = by_limit(rows, ReadOrder.ALIGNED), by_limit(rows, ReadOrder.MERGED)
+    lines, merged = (
+        {item["requests_allowed"]: item["gb_per_s"] for item in rows_with(rows, order=order)}
+        for order in ("aligned", "merged")
+    )
     apart = {
         f"{item['order']} {item['requests_allowed']}": item["gb_per_s"] / item["model_gb_per_s"] - 1
         for item in rows
@@ -188,14 +193,12 @@ def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Cla
         )
 
 
-def draw(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def draw(axes: Axes, rows: Rows) -> None:
     """Draw measured bandwidths as lines, arithmetic as crosses."""
-    for order, colour in COLOURS.items():
-        measured = by_limit(rows, order)
-        label = f"{order.name.lower()}, RTL"
-        axes.plot(list(measured), list(measured.values()), "o-", color=colour, label=label)
-        model = [item["model_gb_per_s"] for item in rows if item["order"] == order.name.lower()]
-        axes.plot(list(measured), model, "x", color="black")
+    for order in ("aligned", "merged"):
+        by_limit = axes, rows_with(rows, order=order), "requests_allowed"
+        curve(*by_limit, "gb_per_s", color=COLOURS[order], label=f"{order}, RTL")
+        curve(*by_limit, "model_gb_per_s", "x", color="black")
     axes.plot([], [], "kx", label="arithmetic")
     doubling(axes, sorted({item["requests_allowed"] for item in rows}), "requests under way")
     axes.set_ylabel("GB/s of rows")
