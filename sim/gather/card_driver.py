@@ -114,26 +114,15 @@ class CardDriver:
 
     def on_bus(self, request: WorkRequest) -> Request:
         """Return a request as the host's software has it, with addresses on the card's bus."""
-        table = request.table
-        return Request(
-            table=Table(
-                address=self.base + table.base,
-                rows=table.rows,
-                row_bytes=table.row_bytes,
-                stride=table.stride,
-            ),
-            idx_address=request.idx_address + (0 if request.on_card else self.base),
-            count=request.count,
-            completion=self.base + request.completion_address,
-            destination=request.destination + (self.base if request.posted else 0),
-            idx_bytes=request.idx_bytes,
-            order=self.registers.side.build["orders"][request.order],
-            tag=request.tag,
-            coalesce=request.coalesce,
-            on_card=request.on_card,
-            streamed=request.streamed,
-            posted=request.posted,
-        )
+        table, fields = dict(vars(request.table)), dict(vars(request))
+        table["address"] = self.base + table.pop("base")
+        fields["completion"] = self.base + fields.pop("completion_address")
+        if not request.on_card:
+            fields["idx_address"] += self.base
+        if request.posted:
+            fields["destination"] += self.base
+        order = self.registers.side.build["orders"][request.order]
+        return Request(**fields | {"table": Table(**table), "order": order})
 
     async def completed(self, request: WorkRequest) -> dict[str, Any]:
         """Wait until host memory says what became of a request; return that."""

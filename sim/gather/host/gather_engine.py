@@ -15,17 +15,12 @@ from sim.gather.host.request import (
     Request,
     check_request,
     completion_of,
+    fields_of,
 )
-from sim.host.device import (
-    Device,
-    DeviceError,
-    check_design,
-    chosen,
-    wait_until,
-    write_wide,
-)
+from sim.host.device import Device, DeviceError, check_design, chosen, wait_until, write_wide
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+ADDRESSES = ("idx_address", "base", "destination", "completion")  #: each in two registers
 
 
 @runtime_checkable
@@ -80,11 +75,9 @@ class Engine:
             raise ValueError("idxs must be a list of integers")
         if idx_bytes not in (4, 8):
             raise ValueError(f"idx_bytes must be 4 or 8: {idx_bytes}")
-        if (
-            expected.size
-            and not 0 <= int(expected.min()) <= int(expected.max()) < 1 << 8 * idx_bytes
-        ):
-            raise ValueError(f"idxs must be from 0 to {(1 << 8 * idx_bytes) - 1}")
+        most = (1 << 8 * idx_bytes) - 1
+        if expected.size and not 0 <= int(expected.min()) <= int(expected.max()) <= most:
+            raise ValueError(f"idxs must be from 0 to {most}")
         self.device.write_memory(address, expected.astype(f"<u{idx_bytes}").tobytes())
         return int(expected.size)
 
@@ -104,27 +97,10 @@ class Engine:
 
     def describe(self, request: Request) -> None:
         """Clear a request's completion, and write what it asks for: ``submit`` is written next."""
-        table = request.table
         self.device.write_memory(request.completion, bytes(COMPLETION_BYTES))
-        write_wide(
-            self.registers,
-            idx_address=request.idx_address,
-            base=table.address,
-            destination=0 if request.streamed else request.destination,
-            completion=request.completion,
-        )
-        self.registers.write(
-            tag=request.tag,
-            wide=int(request.idx_bytes == 8),
-            on_card=int(request.on_card),
-            streamed=int(request.streamed),
-            posted=int(request.posted),
-            order=self.build.orders.index(request.order),
-            coalesce=int(request.coalesce),
-        )
-        self.registers.write(
-            count=request.count, rows=table.rows, row_bytes=table.row_bytes, stride=table.step
-        )
+        fields = fields_of(request, self.build)
+        write_wide(self.registers, **{name: fields.pop(name) for name in ADDRESSES})
+        self.registers.write(**fields)
 
     def completion(self, request: Request) -> Completion | None:
         """Return what became of a request that was submitted; None if it has not ended."""
@@ -144,10 +120,10 @@ class Engine:
         else:
             self._wait(lambda: self.completion(request) is not None, "the gather")
         result = self.completion(request)
-        if result is None or result.outcome != "DONE":
-            raise (
-                GatherFailed(result, self.build) if result else DeviceError("a completion has gone")
-            )
+        if result is None:
+            raise DeviceError("a completion has gone")
+        if result.outcome != "DONE":
+            raise GatherFailed(result, self.build)
         return result
 
     def rows(self, request: Request) -> NDArray[np.uint8]:

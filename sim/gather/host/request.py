@@ -58,6 +58,9 @@ class Request:
         return self.destination + self.count * self.table.row_bytes
 
 
+FLAGS = ("coalesce", "on_card", "streamed", "posted")
+
+
 @dataclass(frozen=True)
 class Completion:
     """Says what became of a request."""
@@ -72,13 +75,33 @@ class Completion:
 def completion_of(octets: bytes, build: Build) -> Completion | None:
     """Return what 16 bytes of host memory tell; None if the request has not ended."""
     number = int.from_bytes(octets, "little")
-    reported = {
-        name: number >> at & (1 << bits) - 1 for name, (at, bits) in build.completion.items()
-    }
-    if not reported["done"]:
+    says = {name: number >> at & (1 << bits) - 1 for name, (at, bits) in build.completion.items()}
+    if not says["done"]:
         return None
-    outcome, cause = build.outcomes[reported["outcome"]], build.causes[reported["cause"]]
-    return Completion(reported["tag"], outcome, cause, reported["beyond"], reported["failed"])
+    outcome, cause = build.outcomes[says["outcome"]], build.causes[says["cause"]]
+    return Completion(says["tag"], outcome, cause, says["beyond"], says["failed"])
+
+
+def fields_of(request: Request, build: Build) -> dict[str, int]:
+    """Return the numbers of a request, by the names that registers and descriptors have for them.
+
+    Rows that are streamed have no destination.
+    """
+    table = request.table
+    return {
+        "idx_address": request.idx_address,
+        "base": table.address,
+        "destination": 0 if request.streamed else request.destination,
+        "completion": request.completion,
+        "count": request.count,
+        "rows": table.rows,
+        "row_bytes": table.row_bytes,
+        "stride": table.step,
+        "tag": request.tag,
+        "order": build.orders.index(request.order),
+        "wide": int(request.idx_bytes == 8),
+        **{name: int(getattr(request, name)) for name in FLAGS},
+    }
 
 
 def check_request(request: Request, build: Build) -> None:
@@ -102,7 +125,7 @@ def check_request(request: Request, build: Build) -> None:
 def check_ends(request: Request, build: Build) -> None:
     """Raise ValueError unless idxs and rows are where the build has a way to, and memory."""
     fixed, table = build.fixed, request.table
-    room = 1 << fixed["device_address_bits"]
+    room, bus = 1 << fixed["device_address_bits"], 1 << ADDRESS_BITS
     idx_end = request.idx_address + request.count * request.idx_bytes
     if request.on_card:
         if not fixed["card_idxs"]:
@@ -110,20 +133,19 @@ def check_ends(request: Request, build: Build) -> None:
         within("the end of the idxs", idx_end, 0, room)
     if request.streamed and request.posted:
         raise ValueError("rows go to the stream or to a bus address, not to both")
-    to, where = "to_memory", "device memory"
+    to, where, most = "to_memory", "device memory", room
     if request.streamed or request.posted:
         to, where = ("to_stream", "the stream") if request.streamed else ("to_host", "the bus")
+        most = bus
     if not fixed[to]:
         raise ValueError(f"rows of this build cannot go to {where}")
-    if to == "to_memory":
-        within("the end of the rows", request.end, 0, room)
-    if to == "to_host":
-        within("the end of the rows", request.end, 0, 1 << ADDRESS_BITS)
-    within("destination", request.destination, 0, 1 << ADDRESS_BITS)
+    if not request.streamed:
+        within("the end of the rows", request.end, 0, most)
+    within("destination", request.destination, 0, bus)
     last = table.address + (table.rows - 1) * table.step + table.row_bytes
     ends = {"table": last, "idxs": idx_end, "completion": request.completion + COMPLETION_BYTES}
     for name, end in ends.items():
-        within(f"the end of the {name}", end, 0, 1 << ADDRESS_BITS)
+        within(f"the end of the {name}", end, 0, bus)
 
 
 def multiple(name: str, number: int, size: int) -> None:

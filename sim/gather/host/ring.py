@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from sim.gather.host.build import Build
 from sim.gather.host.gather_engine import Engine
 from sim.gather.host.request import (
     COMPLETION_BYTES,
     Request,
     check_request,
+    fields_of,
     multiple,
     within,
 )
@@ -107,35 +107,13 @@ class Ring:
         return self.places - (self.written - self.read())
 
     def _put(self, request: Request) -> None:
-        device = self.engine.device
+        device, build = self.engine.device, self.engine.build
         device.write_memory(request.completion, bytes(COMPLETION_BYTES))
+        fields = fields_of(request, build).items()
+        descriptor = sum(value << build.descriptor[name][0] for name, value in fields)
         place = self.address + DESCRIPTOR_BYTES * (self.written % self.places)
-        device.write_memory(place, descriptor_of(request, self.engine.build))
+        device.write_memory(place, descriptor.to_bytes(DESCRIPTOR_BYTES, "little"))
         self.written += 1
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
         wait_until(self.engine.device, condition, what, self.engine.seconds)
-
-
-def descriptor_of(request: Request, build: Build) -> bytes:
-    """Return the descriptor of a request: its 64 bytes in a ring."""
-    table = request.table
-    fields = {
-        "idx_address": request.idx_address,
-        "base": table.address,
-        "destination": 0 if request.streamed else request.destination,
-        "completion": request.completion,
-        "count": request.count,
-        "rows": table.rows,
-        "stride": table.step,
-        "row_bytes": table.row_bytes,
-        "tag": request.tag,
-        "order": build.orders.index(request.order),
-        "wide": int(request.idx_bytes == 8),
-        "on_card": int(request.on_card),
-        "streamed": int(request.streamed),
-        "coalesce": int(request.coalesce),
-        "posted": int(request.posted),
-    }
-    number = sum(value << build.descriptor[name][0] for name, value in fields.items())
-    return number.to_bytes(DESCRIPTOR_BYTES, "little")

@@ -56,20 +56,15 @@ def completion(tag, outcome, cause=0, beyond=0, failed=0):
 
 def golden(request):
     """Return a request of the host package as the golden models have it."""
-    table = request.table
+    table, fields = request.table, dict(vars(request))
+    fields["completion_address"] = fields.pop("completion")
     return WorkRequest(
-        idx_address=request.idx_address,
-        count=request.count,
-        table=GoldenTable(table.address, table.rows, table.row_bytes, table.step),
-        destination=0 if request.streamed else request.destination,
-        completion_address=request.completion,
-        idx_bytes=request.idx_bytes,
-        order=ORDERS.index(request.order),
-        tag=request.tag,
-        coalesce=request.coalesce,
-        on_card=request.on_card,
-        streamed=request.streamed,
-        posted=request.posted,
+        **fields
+        | {
+            "table": GoldenTable(table.address, table.rows, table.row_bytes, table.step),
+            "destination": 0 if request.streamed else request.destination,
+            "order": ORDERS.index(request.order),
+        }
     )
 
 

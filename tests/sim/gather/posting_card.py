@@ -25,15 +25,13 @@ class Card(GatherCard):
         self.waiting, self.carried, self.outcomes = [], [], []
 
     def take(self):
-        heard = {name: self.heard(name) for name in ("count", "tag", "order", "posted")}
         sizes = (self.heard(name) for name in ("rows", "row_bytes", "stride"))
         request = WorkRequest(
             table=Table(self.heard_wide("base"), *sizes),
-            idx_address=self.heard_wide("idx_address"),
-            destination=self.heard_wide("destination"),
             completion_address=self.heard_wide("completion"),
             idx_bytes=8 if self.heard("wide") else 4,
-            **heard,
+            **{name: self.heard_wide(name) for name in ("idx_address", "destination")},
+            **{name: self.heard(name) for name in ("count", "tag", "order", "posted")},
         )
         self.waiting.append(request)
 
