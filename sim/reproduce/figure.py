@@ -97,7 +97,8 @@ class Figure:
 
     def text(self) -> str:
         """Return the figure's part of the report, as Markdown."""
-        claims = [
+        claims = ["| statement | whose | here | holds |", "| --- | --- | --- | --- |"]
+        claims += [
             f"| {claim.text} | {claim.source} | {claim.result} | {claim.verdict} |"
             for claim in self.claims
         ]
@@ -109,10 +110,7 @@ class Figure:
                 "",
                 self.setting,
                 "",
-                "| statement | whose | here | holds |",
-                "| --- | --- | --- | --- |",
-                *claims,
-                "",
+                *([*claims, ""] if self.claims else []),
                 *(markdown(self.shown) if self.shown else []),
                 f"![{self.title}]({self.name}.png)",
                 "",
