@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.golden.arithmetic import LARGEST_EXPONENT
 from sim.golden.choices import EtaSchedule
 from sim.p4sgd.reference import MISSING, is_there
 from sim.p4sgd.training import TrainingRun, machine_of
@@ -15,6 +16,7 @@ from sim.workloads.step_size import CURVATURE
 
 UNEQUAL = 2 / 3  #: share of the larger class from which on it is worth a line
 WORTH_CENTERING = 100  #: gain in learning rate from which on centring is worth a hint
+ROUNDED = 2.0**-16  #: largest share by which rounding to a whole mantissa changes a step
 EQUAL = "weights and saturations equal the golden model's bit for bit"
 SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
 
@@ -56,6 +58,11 @@ def about(run: TrainingRun) -> Iterator[str]:
         yield (
             f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.requested.loss]:g} x"
             f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
+        )
+    if abs((used := run.training.step.value * run.requested.batch) / run.eta - 1) > ROUNDED:
+        yield (
+            f"eta = {run.eta:.3g} is taken as {used:.3g}: the hardware's step, eta / B, is at least"
+            f" 2^-{LARGEST_EXPONENT}, and a multiple of that"
         )
     if run.l2:
         nearest = f" for the {run.requested.l2:g} requested" * bool(run.requested.l2)

@@ -74,6 +74,18 @@ def test_wide_data_do_not_diverge(rng, kind, loss, center):
         assert result.rows[-1].rtl_accuracy > 0.95
 
 
+def test_a_step_that_is_rounded_much_is_said(rng):
+    least = 32 * 2.0**-63
+    for eta, said in ((0.1, []), (1e-5, []), (1e-300, [least]), (2.6 * least, [3 * least])):
+        run = TrainingRun(wide(rng, "madelon"), HARDWARE, TrainingWorkload(eta=eta, batch=32))
+        lines = [line for line in text.about(run) if " is taken as " in line]
+        assert lines == [
+            f"eta = {eta:.3g} is taken as {used:.3g}: the hardware's step, eta / B, is at least"
+            " 2^-63, and a multiple of that"
+            for used in said
+        ]
+
+
 def test_a_step_that_is_too_long_is_warned_of(rng):
     data = wide(rng, "madelon")
     for eta, saturates in ((1.0, False), (1e5, True)):
