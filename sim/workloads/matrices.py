@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ def load_matrix(
     *,
     square: bool = True,
     families: Mapping[str, Callable[..., csr_array]] = FAMILIES,
+    others: Sequence[str] = (),
     **options: int | float,
 ) -> csr_array:
     """Return a matrix as CSR: columns ascend within a row, repeated entries are summed.
@@ -54,7 +55,8 @@ def load_matrix(
     in the name ("queen:nodes=8,seed=3") or as keywords. FAMILIES have values 1 to 9; a file keeps
     its own, ones for a pattern; entries that hold zero are left out, which is said; integers that
     64 bits cannot hold become float64. Anything wrong raises InputError, also a value that is not
-    finite; ``square`` says whether a file with more rows than columns, or fewer, is wrong.
+    finite; its message names ``others``, the ends of files that the caller reads by itself.
+    ``square`` says whether a file with more rows than columns, or fewer, is wrong.
     """
     text = str(name_or_path)
     name, colon, settings = text.partition(":")
@@ -68,7 +70,7 @@ def load_matrix(
         near = near or difflib.get_close_matches(name.lower(), families, n=1, cutoff=0.5)
         raise InputError(
             f"{name!r} is no family{f', did you mean {near[0]!r}? Families' if near else ''}: "
-            f"{known}; or the path of a {', '.join(SUFFIXES)} file"
+            f"{known}; or the path of a {', '.join((*SUFFIXES, *others))} file"
         )
     if options:
         raise InputError(f"{path}: a file has no options, found {', '.join(options)}")

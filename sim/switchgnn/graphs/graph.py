@@ -40,6 +40,7 @@ class Vertices:
 
 
 DIGITS = "digits"
+ARCHIVE = ".npz"  #: end of the names of NumPy's archives
 DIGITS_NEIGHBOURS = 10
 
 
@@ -82,10 +83,10 @@ def load_graph(text: str | Path, *, labelled: bool = False) -> Graph:
     if name == DIGITS:
         return digits()
     try:
-        if Path(text).suffix == ".npz":
+        if Path(text).suffix == ARCHIVE:
             return _archive(Path(text))
         families = {DIGITS: NAMES[DIGITS]} if labelled else NAMES
-        matrix = load_matrix(text, families=families)
+        matrix = load_matrix(text, families=families, others=[ARCHIVE])
         return _beside(Graph(name=str(text), adjacency=pattern(matrix)))
     except InputError as error:
         raise UserError(str(error)) from None

@@ -150,6 +150,7 @@ test_a_name_of_no_graph = refuses(
     ("reddit:scale=nan", "scale must leave at least 16"),
     ("reddit:size=2", "reddit has no option 'size', only scale, seed"),
     ("redit", "'redit' is no family, did you mean 'reddit'. Families: digits, reddit, yelp"),
+    ("nowhere", r"or the path of a \.mtx, .*, \.mtx\.xz, \.npz file$"),
     ("digits:seed=3", "digits has no options, found digits:seed=3"),
     ("missing.npz", "missing.npz: no such file"),
     ("missing.mtx", r"missing.mtx: no such file \(families: digits, reddit, yelp, products\)"),
