@@ -9,6 +9,7 @@ import typer
 from gen.base.settings import parameters
 from gen.designs.catalogue import designs
 from gen.designs.design import Design, load
+from gen.sweep.subject import Subject
 
 
 def list_designs(
@@ -19,7 +20,8 @@ def list_designs(
         bool,
         typer.Option(
             "--json",
-            help="Write designs, presets, parameters, commands, capacity and cards as JSON.",
+            help="Write designs, presets, parameters, metrics, commands, capacity and cards as"
+            " JSON.",
         ),
     ] = False,
 ) -> None:
@@ -51,11 +53,12 @@ def list_parameters(design: Design) -> None:
 
 
 def described(design: Design) -> dict[str, Any]:
-    """Return presets, parameters, commands, capacity and cards of a design, fit for JSON.
+    """Return presets, parameters, metrics, commands and more of a design, fit for JSON.
 
     A parameter has the Python type of its value, its default and its meaning; presets and
-    parameters are named as ``--preset`` and ``--set`` take them. The capacity of a preset is the
-    most data that fit, a row for each precision.
+    parameters are named as ``--preset`` and ``--set`` take them. Metrics are those of sweeps, by
+    the name of the run. The capacity of a preset is the most data that fit, a row for each
+    precision.
     """
     return {
         "about": design.about,
@@ -69,6 +72,7 @@ def described(design: Design) -> dict[str, Any]:
             }
             for item in parameters(design.params_class)
         },
+        "metrics": {run.name: Subject(design, run.name).metrics() for run in design.runs},
         "commands": [run.command for run in design.runs if run.command],
         "capacity": {
             preset: load(design.capacity)(design.params_of(preset))

@@ -12,6 +12,8 @@ from gen.designs.design import Design
 from gen.sweep.sources import SYNTHESIS
 from gen.sweep.synthesis import METRICS as SYNTHESISED
 
+LISTS = "ingather list --json"  #: the command that lists all metrics
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -48,7 +50,7 @@ class Subject:
         known = self.metrics()
         for name in metrics:
             if name not in known:
-                raise unknown("metric", name, known)
+                raise unknown("metric", name, known, LISTS)
         result = {"rtl": self.session.counted, "synth": SYNTHESISED}
         return {origin for origin, names in result.items() if set(metrics) & names.keys()}
 

@@ -109,6 +109,6 @@ def nothing(root: Path, name: str) -> UserError:
     nearest = get_close_matches(name, [*designs(), *modules, *paths], n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return UserError(
-        f"nothing to verify is called {name!r}; {hint}name a design ({', '.join(designs())}),"
-        " a component such as hdl.p4sgd.engine.bank, or a path under tests"
+        f"nothing to verify is called {name!r}; {hint}name a design of `ingather list`,"
+        " a component of `ingather mutate --list`, or a path under tests"
     )

@@ -157,6 +157,7 @@ def test_list_has_the_same_names_for_people_and_programs():
     assert known["p4sgd-switch"]["capacity"] == {}
     banks = worker["parameters"]["engine.banks"]
     assert (banks["type"], banks["default"], "1..16" in banks["about"]) == ("int", 8, True)
+    assert {"samples_per_second", "luts"} <= worker["metrics"][""].keys()
     assert (worker["commands"], list(worker["cards"])) == (["train"], ["u280"])
 
 

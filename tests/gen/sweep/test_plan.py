@@ -177,8 +177,8 @@ def test_origins_follow_the_metrics():
 MISTAKES = [
     ({"grid": {"sise": [1]}}, "no parameter 'sise'; did you mean size?"),
     ({"set": {"laod": 1}}, "did you mean load?"),
-    ({"metrics": ["sped"]}, "no metric 'sped'; did you mean speed?"),
-    ({"metrics": ["lutz"]}, "did you mean lut"),
+    ({"metrics": ["sped"]}, "no metric 'sped'; the nearest are speed"),
+    ({"metrics": ["lutz"]}, "the nearest are lut"),
     ({"preset": "smal"}, "did you mean small?"),
     ({"grid": {"size": ["few"]}}, "size should be a valid integer"),
     ({"grid": {"size": {"from": 1.5, "to": 3}}}, "size should be"),

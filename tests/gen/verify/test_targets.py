@@ -57,7 +57,7 @@ test_the_nearest_of_what_there_is = refuses(
     ("p4sgd-wroker", "did you mean p4sgd-worker"),
     ("hdl.p4sgd.bnak", "did you mean hdl.p4sgd.engine.bank"),
     ("tests/hdl/common/test_fifi.py", "did you mean tests/hdl/common/test_fifo.py"),
-    ("zzzzz", "'zzzzz'; name a design"),
+    ("zzzzz", "'zzzzz'; name a design of `ingather list`, a component"),
     ("hdl.p4sgd.engine.bank.Bank.more", "nothing to verify is called"),
     ("", "nothing to verify"),
     ("tests/../gen", "nothing to verify"),
