@@ -116,7 +116,7 @@ class TenantBench:
         assert tenant is not None
         seq = self.random.choice(tenant.slots)
         frame = WireFrame(destination=ADDRESS, job=job, epoch=self.last[job] % EPOCHS, seq=seq)
-        arrival = arriving(filled(frame, self.model.own_part(job, seq), tenant.ports))
+        arrival = arriving(filled(self.random, frame, self.model.own_part(job, seq), tenant.ports))
         return int(arrival.name), arrival.data
 
     async def turn(self, job: int) -> None:

@@ -3,7 +3,7 @@
 ``python bench/run.py +seed=1`` builds the Verilog and runs this. Copy it for tests of your own.
 """
 
-import random
+from random import Random
 from typing import Any
 
 import cocotb
@@ -29,6 +29,6 @@ def program(device: SimulatedSwitch) -> None:
     switch.acquire(JOB, EPOCH)
     switch.release(JOB, EPOCH, force=True)
     assert switch.tenant_counters(JOB)["grants"] == 1
-    random.seed(int(cocotb.plusargs.get("seed", 1)))
-    TenantWorkers(device, switch).take_turns(TURNS)
+    rng = Random(int(cocotb.plusargs.get("seed", 1)))
+    TenantWorkers(device, switch, rng).take_turns(TURNS)
     print(f"{TURNS} commands, and all frames between them, were answered as due")

@@ -3,9 +3,9 @@
 ``python bench/run.py +seed=1`` builds the Verilog and runs this. Copy it for tests of your own.
 """
 
-import random
 from functools import partial
 from importlib import import_module
+from random import Random
 from typing import Any
 
 import cocotb
@@ -37,20 +37,20 @@ def program(device: SimulatedHosts) -> None:
         device.pause()
     assert device.ask(1, packet(A, B)) == [0]
     switch.set_addresses(SWITCH, GROUP)
-    random.seed(int(cocotb.plusargs.get("seed", 1)))
-    rng = np.random.default_rng(random.getrandbits(32))
+    rng = Random(int(cocotb.plusargs.get("seed", 1)))
     if "p4sgd" in BUILD.parts:
         workers = import_module("p4sgd_switch_host.workers")
-        more = [*of_hosts(len(ports), (A, B, ALL), PACKETS)]
+        more = [*of_hosts(rng, len(ports), (A, B, ALL), PACKETS)]
         known = [packet(ALL, host) for host in (A, B)]
         hub = partial(HubModel, known=known)
-        workers.play_runs(device, switch.part("p4sgd"), ROUNDS, hub, more)
+        workers.play_runs(device, switch.part("p4sgd"), ROUNDS, rng, hub, more)
     if "allreduce" in BUILD.parts:
+        draw = np.random.default_rng(rng.getrandbits(32))
         workers = import_module("allreduce_switch_host.wide_workers")
         both = workers.WideWorkers(device, switch.part("allreduce"), 2, LENGTH)
-        rows = rng.integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
+        rows = draw.integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
         assert all((result == rows.sum(0)).all() for result in both.all_reduce(rows, "SUM"))
-        both.play_out_of_order(rng, WIDE)
+        both.play_out_of_order(draw, WIDE)
     assert device.ask(1, packet(ALL, A)) == [0, *ports[2:]]  # it has moved
     assert device.ask(0, packet(A, B)) == [1]
     print(f"hosts and workers at {len(ports)} ports have what is theirs")

@@ -3,7 +3,7 @@
 ``python bench/run.py +seed=1`` builds the Verilog and runs this. Copy it for tests of your own.
 """
 
-import random
+from random import Random
 from typing import Any
 
 import cocotb
@@ -22,6 +22,6 @@ async def adds_up_what_two_workers_send(dut: Any) -> None:
 
 def program(device: SimulatedSwitch) -> None:
     """Set the switch up as a program does on a card, and be its workers."""
-    random.seed(int(cocotb.plusargs.get("seed", 1)))
-    play_runs(device, attach(device), ROUNDS)
+    rng = Random(int(cocotb.plusargs.get("seed", 1)))
+    play_runs(device, attach(device), ROUNDS, rng)
     print("all frames of two runs of a job were answered as due")

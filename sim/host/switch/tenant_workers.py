@@ -1,9 +1,9 @@
 """Plays the workers, parents and controller of jobs that hold a MINA switch in turn."""
 
-import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from sim.golden.reduction.allreduce import SwitchSlot
@@ -44,12 +44,12 @@ class TenantWorkers(Workers):
 
     model: TreeSwitchModel
 
-    def __init__(self, device: SimulatedPorts, switch: MinaSwitch) -> None:
+    def __init__(self, device: SimulatedPorts, switch: MinaSwitch, rng: Random) -> None:
         ports, slots, jobs = (switch.build.fixed[name] for name in ("ports", "slots", "jobs"))
-        super().__init__(device, TreeSwitchModel(ports, slots, jobs, SWITCH, GROUP))
+        super().__init__(device, TreeSwitchModel(ports, slots, jobs, SWITCH, GROUP), rng)
         self.switch, self.control, self.last = switch, ports - 1, [EPOCH] * jobs
         self.grants, self.refusals = Counter[int](), Counter[int]()
-        self.model.above, self.model.place = random.randbytes(6), random.randrange(32)
+        self.model.above, self.model.place = self.rng.randbytes(6), self.rng.randrange(32)
         self.model.open_ports = 1 << self.control
         switch.set_parents(self.model.above, self.model.place)
         switch.open_ports([self.control])
@@ -71,35 +71,35 @@ class TenantWorkers(Workers):
             self.switch.share(most=self.model.jobs, ports_apart=apart)
             self.model.share(most=self.model.jobs, apart=apart)
             ports = [*range(self.model.ports), *8 * [self.control]]
-            self.give(self.command(), random.choice(ports))
+            self.give(self.command(), self.rng.choice(ports))
             self.play(3)
         self.check()
 
     def command(self) -> Command:
         """Return a command for any job, mostly one that makes sense."""
-        job = random.randrange(self.model.jobs)
+        job = self.rng.randrange(self.model.jobs)
         holds = job in self.model.holders
         verbs = [*Verb][:3] + 4 * [Verb.RELEASE if holds else Verb.ACQUIRE]
-        verb = random.choice(verbs)
-        epoch = self.last[job] + (verb is Verb.ACQUIRE and not holds) - (not random.randrange(6))
-        command = Command(verb=verb, switch=random.getrandbits(32), job=job, epoch=epoch)
+        verb = self.rng.choice(verbs)
+        epoch = self.last[job] + (verb is Verb.ACQUIRE and not holds) - (not self.rng.randrange(6))
+        command = Command(verb=verb, switch=self.rng.getrandbits(32), job=job, epoch=epoch)
         if verb is Verb.RELEASE:
-            return replace(command, force=not random.randrange(4))
+            return replace(command, force=not self.rng.randrange(4))
         if verb is Verb.ACQUIRE:
             return command
-        parent, *children = random.choices(range(self.model.ports), k=3)
+        parent, *children = self.rng.choices(range(self.model.ports), k=3)
         return replace(
             command,
             ports=sum(1 << k for k in {*children}),
-            parent=parent if random.randrange(3) else None,
-            base=random.choice(BASES),
-            count=random.randint(1, MOST_SLOTS),
+            parent=parent if self.rng.randrange(3) else None,
+            base=self.rng.choice(BASES),
+            count=self.rng.randint(1, MOST_SLOTS),
         )
 
     def give(self, command: Command, port: int) -> None:
         """Give a command at a port; it is answered as the model says, unless the port is closed."""
         item = self.model.tenants[command.job]
-        data = to_bytes(command, destination=SWITCH, source=random.randbytes(6))
+        data = to_bytes(command, destination=SWITCH, source=self.rng.randbytes(6))
         for _, answer in self.exchange([Arrival(str(port), data)]):
             reported = from_bytes(answer)
             if reported.verb is Verb.GRANTED:
@@ -115,16 +115,16 @@ class TenantWorkers(Workers):
 
     def arrival(self) -> Arrival:
         """Return a frame of a job, mostly one that holds the switch."""
-        some = self.model.holders if random.randrange(8) else None
-        number = random.choice([*(some or range(self.model.jobs))])
+        some = self.model.holders if self.rng.randrange(8) else None
+        number = self.rng.choice([*(some or range(self.model.jobs))])
         item = self.model.tenants[number]
         assert item is not None
         seq, epoch = self.some_slot(item.slots), self.last[number] % EPOCHS
         own = self.model.own_part(number, seq)
         frame = WireFrame(destination=SWITCH, job=number, epoch=epoch, seq=seq)
-        if item.parent is None or random.random() < 0.6:
-            return of_child(frame, own, item.ports)
-        data = of_parent(frame, own, item.ports, self.model.place)
+        if item.parent is None or self.rng.random() < 0.6:
+            return of_child(self.rng, frame, own, item.ports)
+        data = of_parent(self.rng, frame, own, item.ports, self.model.place)
         return Arrival(str(item.parent), data)
 
     def check(self) -> None:
@@ -142,23 +142,23 @@ class TenantWorkers(Workers):
             assert switch.control_counters(port) == due, port
 
 
-def of_child(frame: WireFrame, own: SwitchSlot, everyone: int) -> Arrival:
+def of_child(rng: Random, frame: WireFrame, own: SwitchSlot, everyone: int) -> Arrival:
     """Return a frame of a worker, or of a switch below, whose sums have more bits."""
-    frame = filled(frame, own, everyone)
+    frame = filled(rng, frame, own, everyone)
     arrival = arriving(frame)
-    if not frame.is_agg or random.randrange(2):
+    if not frame.is_agg or rng.randrange(2):
         return arrival
-    sums = choose_payload(LANES, random.choice((33, 34, SUM_BITS)))
+    sums = choose_payload(rng, LANES, rng.choice((33, 34, SUM_BITS)))
     return arrival._replace(data=long_frame(frame, sums))
 
 
-def of_parent(frame: WireFrame, own: SwitchSlot, everyone: int, place: int) -> bytes:
+def of_parent(rng: Random, frame: WireFrame, own: SwitchSlot, everyone: int, place: int) -> bytes:
     """Return a frame of the parent, mostly what the slot waits for."""
     (is_agg, acked), use = ACKED if own.ack_bm == everyone else FULL, own.use
-    if not random.randrange(4):
-        is_agg, acked = random.choice((FULL, ACKED, PENDING))
-        use = choose_packet(own, everyone)[2]
-    clamped = random.getrandbits(LANES) if is_agg and not acked else 0
-    bm = random.getrandbits(32) | (random.randrange(8) > 0) << place
+    if not rng.randrange(4):
+        is_agg, acked = rng.choice((FULL, ACKED, PENDING))
+        use = choose_packet(rng, own, everyone)[2]
+    clamped = rng.getrandbits(LANES) if is_agg and not acked else 0
+    bm = rng.getrandbits(32) | (rng.randrange(8) > 0) << place
     fields = {"is_agg": is_agg, "acked": acked, "use": use, "bm": bm, "saturated": clamped}
-    return replace(frame, payload=choose_payload(LANES), **fields).to_bytes()
+    return replace(frame, payload=choose_payload(rng, LANES), **fields).to_bytes()

@@ -1,6 +1,6 @@
 """Draws packets that a switch may meet: those that carry the protocol on, and all others."""
 
-import random
+from random import Random
 from typing import Any
 
 from sim.golden.reduction.allreduce import USES
@@ -11,26 +11,26 @@ def bits_of(bitmap: int) -> list[int]:
     return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
 
 
-def choose_packet(slot: Any, everyone: int) -> tuple[bool, int, int]:
+def choose_packet(rng: Random, slot: Any, everyone: int) -> tuple[bool, int, int]:
     """Draw the kind, by whom, of which use; every third is out of order."""
-    worker = random.choice(bits_of(everyone))
-    if random.random() < 0.33:
-        use = slot.use + random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2, random.randrange(USES)))
-        use ^= random.choice((0, 0, 1 << random.randrange(8)))
-        return random.random() < 0.5, worker, use % USES
+    worker = rng.choice(bits_of(everyone))
+    if rng.random() < 0.33:
+        use = slot.use + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2, rng.randrange(USES)))
+        use ^= rng.choice((0, 0, 1 << rng.randrange(8)))
+        return rng.random() < 0.5, worker, use % USES
     if slot.agg_bm != everyone:
-        return True, random.choice(bits_of(everyone & ~slot.agg_bm)), slot.use
+        return True, rng.choice(bits_of(everyone & ~slot.agg_bm)), slot.use
     if slot.ack_bm != everyone:
-        return False, random.choice(bits_of(everyone & ~slot.ack_bm)), slot.use
+        return False, rng.choice(bits_of(everyone & ~slot.ack_bm)), slot.use
     return True, worker, (slot.use + 1) % USES
 
 
-def choose_payload(lanes: int, bits: int = 32) -> tuple[int, ...]:
+def choose_payload(rng: Random, lanes: int, bits: int = 32) -> tuple[int, ...]:
     """Draw a payload: half of them extremes, so that sums leave the range on both sides."""
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
-    kind = random.random()
+    kind = rng.random()
     if kind < 0.5:
-        return tuple(random.choice((low, low, high, high, -1, 0, 1)) for _ in range(lanes))
+        return tuple(rng.choice((low, low, high, high, -1, 0, 1)) for _ in range(lanes))
     if kind < 0.6:
-        return (random.choice((low, high)),) * lanes
-    return tuple(random.randint(low, high) for _ in range(lanes))
+        return (rng.choice((low, high)),) * lanes
+    return tuple(rng.randint(low, high) for _ in range(lanes))

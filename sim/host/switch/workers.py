@@ -1,9 +1,9 @@
 """Plays workers whose frames are repeated, late, early, damaged or as they should be."""
 
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from sim.golden.reduction.frames import BYTES, LANES, WireFrame
@@ -44,11 +44,13 @@ class Workers:
 
     job: Any = None  #: the last one that the model had
 
-    def __init__(self, device: SimulatedPorts, model: Any, more: Sequence[Damage] = ()) -> None:
-        self.device, self.model = device, model
+    def __init__(
+        self, device: SimulatedPorts, model: Any, rng: Random, more: Sequence[Damage] = ()
+    ) -> None:
+        self.device, self.model, self.rng = device, model, rng
         self.order: Any = sorted if more else list
         self.damages = [*damages(), *more]
-        random.shuffle(self.damages)
+        self.rng.shuffle(self.damages)
 
     def play(self, rounds: int) -> None:
         """Send rounds of frames; AssertionError if anything else leaves than the model says."""
@@ -58,7 +60,7 @@ class Workers:
     def frames(self) -> Iterator[Arrival]:
         """Yield the frames of a round."""
         for _ in range(ROUND):
-            damaged = self.damages and random.random() < DAMAGED
+            damaged = self.damages and self.rng.random() < DAMAGED
             if not self.model.ending:
                 yield self.damages.pop()(self.arrival()) if damaged else self.arrival()
 
@@ -81,19 +83,19 @@ class Workers:
         self.job = job = self.model.active.get(JOB) or self.job
         seq = self.some_slot(job.places)
         frame = WireFrame(destination=SWITCH, job=JOB, epoch=EPOCH, seq=seq)
-        return arriving(filled(frame, job.slot(seq), job.ports))
+        return arriving(filled(self.rng, frame, job.slot(seq), job.ports))
 
     def some_slot(self, places: range) -> int:
         """Return the number of a slot of a job, now and then of one beside them."""
-        if random.randrange(16):
-            return random.choice(places)
-        return random.choice((max(0, places.start - 1), places.stop))
+        if self.rng.randrange(16):
+            return self.rng.choice(places)
+        return self.rng.choice((max(0, places.start - 1), places.stop))
 
 
-def filled(frame: WireFrame, slot: Any, everyone: int) -> WireFrame:
+def filled(rng: Random, frame: WireFrame, slot: Any, everyone: int) -> WireFrame:
     """Return a worker's frame for a slot, mostly what it waits for; ``frame`` has job and slot."""
-    is_agg, port, use = choose_packet(slot, everyone)
-    source, numbers = b"\2" + random.randbytes(5), choose_payload(LANES)
+    is_agg, port, use = choose_packet(rng, slot, everyone)
+    source, numbers = b"\2" + rng.randbytes(5), choose_payload(rng, LANES)
     fields = {"source": source, "payload": numbers, "is_agg": is_agg, "bm": 1 << port, "use": use}
     return replace(frame, **fields)
 
@@ -122,6 +124,7 @@ def play_runs(
     device: SimulatedPorts,
     switch: Any,
     rounds: int,
+    rng: Random,
     around: Callable[[SwitchModel], Any] = lambda model: model,
     more: Sequence[Damage] = (),
 ) -> None:
@@ -133,7 +136,7 @@ def play_runs(
     ports, slots, jobs = (switch.build.fixed[name] for name in ("ports", "slots", "jobs"))
     shadow = bool(switch.build.fixed["shadow_built"])
     model = SwitchModel(ports, slots, jobs, SWITCH, GROUP, shadow)
-    workers = Workers(device, around(model), more)
+    workers = Workers(device, around(model), rng, more)
     switch.clear_counters()
     switch.set_addresses(SWITCH, GROUP)
     for _ in range(2):

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import cocotb
@@ -83,6 +84,7 @@ class RtlJobs(Simulation):
         self.wiring = params.wiring
         self.numbers = {id(job): number for number, job in enumerate(jobs)}
         self.frames = frames  #: frames of each all-reduce of a step, by job
+        self.seed = random.getrandbits(32)  #: of the numbers of all all-reduces
         self.epoch = 0  #: number of the last grant
         self.grants: list[tuple[int, int]] = []  #: number of the job, and of its all-reduce
         self.begins: list[list[float]] = [[] for _ in jobs]  #: begins of a job's steps, and its end
@@ -221,7 +223,8 @@ class RtlJobs(Simulation):
 
     async def sum_up(self, members: list[Host], grant: Grant, count: int) -> None:
         """Add up ``count`` frames of each host in switches that are acquired; check the sums."""
-        parts = [drawn_parts(count) for _ in members]
+        rng = Random(f"{self.seed} {grant.job} {grant.first}")  # whatever other jobs have drawn
+        parts = [drawn_parts(rng, count) for _ in members]
         for host, part in zip(members, parts, strict=True):
             host.begins(grant, part)
         most = PATIENCE * self.params.pace * count
@@ -236,7 +239,7 @@ class RtlJobs(Simulation):
             assert host.operation.result == right, grant
 
 
-def drawn_parts(count: int) -> Parts:
+def drawn_parts(rng: Random, count: int) -> Parts:
     """Draw a host's part of an all-reduce, from all numbers of 32 bits, so that sums saturate."""
     low, high = -(1 << 31), (1 << 31) - 1
-    return tuple(tuple(random.randint(low, high) for _ in range(LANES)) for _ in range(count))
+    return tuple(tuple(rng.randint(low, high) for _ in range(LANES)) for _ in range(count))

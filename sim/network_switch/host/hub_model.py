@@ -1,7 +1,7 @@
 """Models a switch for every system to which only hosts and the workers of P4SGD send."""
 
-import random
 from collections.abc import Iterator, Sequence
+from random import Random
 from typing import Any
 
 from sim.golden.forwarding.switch import ForwardingSwitch, Rules
@@ -33,11 +33,11 @@ class HubModel:
         return self.engine.take(port, data, corrupt=corrupt) if known else []
 
 
-def of_hosts(ports: int, known: Sequence[bytes], count: int) -> Iterator:
+def of_hosts(rng: Random, ports: int, known: Sequence[bytes], count: int) -> Iterator:
     """Yield functions that put a packet to one of ``known`` addresses, or another, in a place."""
     for _ in range(count):
-        to = random.choice([*known, b"\2" + random.randbytes(5)])
-        rest = random.randbytes(random.randint(26, 186))
-        data = to + b"\2" + random.randbytes(5) + b"\x88\xb6" + rest
-        packet = Arrival(str(random.randrange(ports)), data, corrupt=not random.randrange(8))
+        to = rng.choice([*known, b"\2" + rng.randbytes(5)])
+        rest = rng.randbytes(rng.randint(26, 186))
+        data = to + b"\2" + rng.randbytes(5) + b"\x88\xb6" + rest
+        packet = Arrival(str(rng.randrange(ports)), data, corrupt=not rng.randrange(8))
         yield lambda _, packet=packet: packet

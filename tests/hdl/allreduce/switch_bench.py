@@ -71,7 +71,7 @@ class SwitchBench:
         number, job = random.choice(list((model or self.model).active.items()))
         seq = random.choice([*job.places][:4])
         slot = job.slots.get(seq) or WideSlot.at_start(job.ports, EMPTY)
-        is_agg, worker, use = choose_packet(slot, job.ports)
+        is_agg, worker, use = choose_packet(random, slot, job.ports)
         if slot.agg_bm == job.ports and random.random() < 0.6:  # without acknowledgements
             is_agg, use = True, (slot.use + 1) % 256
         if not is_agg:
@@ -80,7 +80,7 @@ class SwitchBench:
         shape = random.randrange(len(Operation)), min(longest, random.choice(lengths))
         key = number, seq, use
         shape = self.shapes.setdefault(key, shape) if random.random() < 0.95 else shape
-        payload = np.array(choose_payload(shape[1]))
+        payload = np.array(choose_payload(random, shape[1]))
         fields = {"flags": IS_AGG, "operation": shape[0], "numbers": payload}
         return worker, self.frame(worker, number, seq, use, **fields)
 

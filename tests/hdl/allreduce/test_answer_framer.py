@@ -54,7 +54,7 @@ class Answers:
             job=tag.job,
             epoch=tag.epoch,
             saturated=random.randint(0, count),
-            numbers=np.array(choose_payload(count), dtype=np.int64),
+            numbers=np.array(choose_payload(random, count), dtype=np.int64),
         )
         return answer, list(self.beats(frame))
 

@@ -29,7 +29,7 @@ def drawn_frame(count):
         destination=random.randbytes(6),
         flags=IS_AGG * bool(count),
         operation=random.randrange(3),
-        numbers=np.array(choose_payload(count), dtype=np.int64),
+        numbers=np.array(choose_payload(random, count), dtype=np.int64),
     )
 
 

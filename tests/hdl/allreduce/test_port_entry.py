@@ -49,7 +49,7 @@ class EntryBench(Bench):
                 destination=address,
                 flags=IS_AGG * bool(length),
                 seq=random.getrandbits(16),
-                numbers=np.array(choose_payload(length), dtype=np.int64),
+                numbers=np.array(choose_payload(random, length), dtype=np.int64),
             )
             spoilt = random.random() < 0.3
             data, corrupt = mutated(frame) if spoilt else (frame.to_bytes(), False)

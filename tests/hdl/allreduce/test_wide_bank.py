@@ -65,7 +65,7 @@ class Golden:
         operation, count = self.uses.get(slot, ((0, 1), (0, 1)))[use & 1]
         head = {"slot": slot, "use": use % USES, "clear": 1}
         head |= {"operation": operation, "count": count, "sender": random.choice((everyone, 1))}
-        self.beat(self.head(**head), 0, 1, choose_payload(self.params.lanes), everyone)
+        self.beat(self.head(**head), 0, 1, choose_payload(random, self.params.lanes), everyone)
         self.everyone[slot], self.slots[slot] = everyone, WideSlot.at_start(everyone, EMPTY)
         self.uses[slot] = [self.drawn_shape(), self.drawn_shape()]
 
@@ -97,10 +97,10 @@ class Golden:
     def request(self, slot, is_agg, worker, use, shape=None, numbers=None, refused=None):
         """Send a packet; its shape is its use's, and its numbers are drawn, unless they come."""
         operation, count = shape or self.uses[slot][use & 1]
-        numbers = numbers or choose_payload(count)
+        numbers = numbers or choose_payload(random, count)
         head, everyone = self.head(slot=slot, is_agg=int(is_agg), use=use), self.everyone[slot]
         head |= {"sender": 1 << worker, "operation": operation, "count": count * is_agg}
-        parts = self.in_beats(numbers) if is_agg else [choose_payload(self.params.lanes)]
+        parts = self.in_beats(numbers) if is_agg else [choose_payload(random, self.params.lanes)]
         first = len(self.sent)
         for k, part in enumerate(parts):
             self.beat(
@@ -145,7 +145,7 @@ class Golden:
                     worker = random.choice(bits_of(self.everyone[slot]))
                     self.request(slot, random.random() < 0.5, worker, USES - 1)
             state, everyone = self.slots[slot], self.everyone[slot]
-            is_agg, worker, use = choose_packet(state, everyone)
+            is_agg, worker, use = choose_packet(random, state, everyone)
             if state.agg_bm == everyone and random.random() < 0.7:  # without acknowledgements
                 is_agg, use = True, (state.use + 1) % USES
             refused = REFUSED[random.randrange(len(REFUSED))] if random.random() < 0.1 else None

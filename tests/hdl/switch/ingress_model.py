@@ -23,7 +23,7 @@ def some_frame(address, bit, params):
         epoch=random.choice((0, *[random.getrandbits(16)] * 9)),
         seq=random.choice((0, *[random.getrandbits(16)] * 9)),
         use=random.getrandbits(8),
-        payload=choose_payload(8, random.choice((params.value_bits, 32))),
+        payload=choose_payload(random, 8, random.choice((params.value_bits, 32))),
     )
     kind = random.randrange(10)
     if kind == 0:

@@ -23,7 +23,7 @@ def test_egress():
 
 def some_answer(params):
     answer = unpack(params.answer, random.getrandbits(params.answer.size))
-    return answer | {"payload": list(choose_payload(params.lanes, params.value_bits))}
+    return answer | {"payload": list(choose_payload(random, params.lanes, params.value_bits))}
 
 
 def frame(answer, source, destination):

@@ -375,13 +375,12 @@ class TenantBench(Bench):
     def some_frame(self):
         """Draw a frame of any job, by any port, mostly one that carries on what the job began."""
         model, jobs = self.model, set(REGISTERED)
-        number = random.choice(
-            sorted(jobs - model.ending)
-        )  # in which cycle those are given up is open
+        # In which cycle the jobs that are ending are given up is open.
+        number = random.choice(sorted(jobs - model.ending))
         fields, job = REGISTERED[number], model.active.get(number)
         seq = fields["base"] + random.randrange(fields["count"])
         slot = job.slot(seq) if job else SwitchSlot.at_start(fields["ports"], LANES)
-        is_agg, port, use = choose_packet(slot, fields["ports"])
+        is_agg, port, use = choose_packet(random, slot, fields["ports"])
         changes = {"epoch": self.last[number] % EPOCHS}
         if random.random() < 0.1:
             port = random.randrange(self.params.ports)
@@ -391,7 +390,7 @@ class TenantBench(Bench):
             )
         if random.random() < 0.05:
             seq = random.randrange(self.params.slots)
-        payload = choose_payload(LANES)
+        payload = choose_payload(random, LANES)
         number = changes.pop("job", number)
         frame = self.frame(port, number, seq, use, payload, is_agg=is_agg, **changes)
         return Arrival(port, frame.to_bytes(), random.random() < 0.02)

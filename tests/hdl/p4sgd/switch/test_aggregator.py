@@ -108,8 +108,8 @@ async def equals_the_specification(dut, bubbles):
         if random.random() < 0.003:
             golden.clear(slot)
             continue
-        choice = choose_packet(golden.slots[slot], golden.everyone[slot])
-        golden.request(slot, *choice, choose_payload(params.lanes, params.value_bits))
+        choice = choose_packet(random, golden.slots[slot], golden.everyone[slot])
+        golden.request(slot, *choice, choose_payload(random, params.lanes, params.value_bits))
     partials = {"ADDED", "REPEATED_PARTIAL", "EARLY", "STALE", "PREMATURE_ACK"}
     acks = {"ACKNOWLEDGED", "REPEATED_ACK", "PREVIOUS_ACK"}
     assert golden.verdicts == partials | {"NONE"} | (set() if params.shadow else acks)
@@ -150,7 +150,7 @@ async def all_uses_of_a_slot_in_a_row(dut):
         workers = [k for k in range(params.ports) if golden.everyone[0] >> k & 1]
         for is_agg in (True, False):
             for worker in workers[-3:] if len(workers) > 3 and use % 2 else workers:
-                payload = choose_payload(params.lanes, params.value_bits)
+                payload = choose_payload(random, params.lanes, params.value_bits)
                 golden.request(0, is_agg, worker, golden.slots[0].use + 1 & 255, payload)
                 golden.request(0, is_agg, worker, golden.slots[0].use, payload)
     await golden.check(bench)

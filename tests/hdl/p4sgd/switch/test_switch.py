@@ -99,8 +99,8 @@ def traffic(bench, count):
         seq = random.choice((hot[number], hot[number], random.choice(near)))
         if random.random() < 0.05:
             seq = random.choice((job.base, job.base + job.count - 1))
-        is_agg, worker, use = choose_packet(job.slot(seq), job.ports)
-        frame = bench.frame(worker, number, seq, use, choose_payload(8), is_agg=is_agg)
+        is_agg, worker, use = choose_packet(random, job.slot(seq), job.ports)
+        frame = bench.frame(worker, number, seq, use, choose_payload(random, 8), is_agg=is_agg)
         if random.random() < 0.25:
             yield mutated(bench, worker, frame)
         else:
@@ -118,7 +118,9 @@ def probes(bench):
             )
             for use, is_agg in kinds:
                 for worker in bits_of(job.ports):
-                    frame = bench.frame(worker, number, seq, use, choose_payload(8), is_agg=is_agg)
+                    frame = bench.frame(
+                        worker, number, seq, use, choose_payload(random, 8), is_agg=is_agg
+                    )
                     yield Arrival(worker, frame.to_bytes())
 
 
@@ -243,7 +245,7 @@ def whole_sums(bench, job, slot, uses):
     for use in range(uses):
         for is_agg in (True, False):
             for port in bits_of(bench.model.active[job].ports):
-                frame = bench.frame(port, job, slot, use, choose_payload(8), is_agg=is_agg)
+                frame = bench.frame(port, job, slot, use, choose_payload(random, 8), is_agg=is_agg)
                 yield Arrival(port, frame.to_bytes())
 
 

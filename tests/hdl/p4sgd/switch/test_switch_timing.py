@@ -33,7 +33,10 @@ async def begin_with_a_job(dut, slots=2):
 def everybody(bench, seq, use, is_agg):
     """Return a frame of each port, the last of which completes something."""
     return [
-        Arrival(port, bench.frame(port, 0, seq, use, choose_payload(8), is_agg=is_agg).to_bytes())
+        Arrival(
+            port,
+            bench.frame(port, 0, seq, use, choose_payload(random, 8), is_agg=is_agg).to_bytes(),
+        )
         for port in range(bench.params.ports)
     ]
 

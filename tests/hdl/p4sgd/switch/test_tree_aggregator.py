@@ -36,7 +36,7 @@ test_tree_aggregator = simulated(Aggregator, SIZES, __name__, short=SIZES[:1])
 
 def choose_sum(lanes, bits):
     """Draw a subtree's sum, of any size up to what may go up."""
-    return choose_payload(lanes, random.choice((bits, bits + 1, bits + LEVEL_BITS)))
+    return choose_payload(random, lanes, random.choice((bits, bits + 1, bits + LEVEL_BITS)))
 
 
 def own_part(slot):
@@ -81,7 +81,7 @@ class Golden(Requests):
         if waiting and random.random() < 0.5:  # whatever the parent has to say, children repeat
             is_agg, worker, use = random.random() < 0.5, random.choice(bits_of(everyone)), own.use
         else:
-            is_agg, worker, use = choose_packet(own, everyone)
+            is_agg, worker, use = choose_packet(random, own, everyone)
         payload = choose_sum(self.params.lanes, self.params.value_bits)
         packet = Packet(is_agg, 1 << worker, use, payload=payload)
         draining = random.random() < 0.05
@@ -95,7 +95,7 @@ class Golden(Requests):
         if random.random() < 0.4:
             expected = random.choice(list(KINDS))
         is_agg, acked = KINDS[expected]
-        payload = choose_payload(self.params.lanes, self.params.value_bits)
+        payload = choose_payload(random, self.params.lanes, self.params.value_bits)
         saturated = random.getrandbits(self.params.lanes) if expected == "full" else 0
         packet = Packet(is_agg, 0, use, acked, payload, saturated)
         return self.request(slot, packet, from_parent=True, draining=random.random() < 0.05)

@@ -65,9 +65,9 @@ class TreeBench(TenantBench):
         epoch = self.last[number] % EPOCHS
         frame = WireFrame(destination=self.model.address, job=number, epoch=epoch, seq=seq)
         if fields["parent"] is not None and random.random() < 0.4:
-            data = of_parent(frame, own, fields["ports"], self.model.place)
+            data = of_parent(random, frame, own, fields["ports"], self.model.place)
             return self.spoilt(fields["parent"], data)
-        child = of_child(frame, own, fields["ports"])
+        child = of_child(random, frame, own, fields["ports"])
         return self.spoilt(int(child.name), child.data)
 
     def spoilt(self, port, data):
