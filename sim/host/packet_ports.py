@@ -5,7 +5,7 @@ from typing import Any
 
 from cocotb import start_soon
 from cocotb.queue import Queue
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 BEAT_BYTES = 64
 
@@ -26,16 +26,25 @@ async def take(dut: Any, stream: str) -> bytes:
             return packet
 
 
-async def send(dut: Any, stream: str, packet: bytes, *, corrupt: bool = False) -> None:
-    """Send a packet into ``stream``; if it is ``corrupt``, ``tuser`` says so with its last beat."""
+async def send(
+    dut: Any, stream: str, packet: bytes, *, corrupt: bool = False, late: int = 0
+) -> None:
+    """Send a packet into ``stream``; if it is ``corrupt``, ``tuser`` says so with its last beat.
+
+    The last of several beats comes ``late`` cycles after it might.
+    """
     pins = {name: getattr(dut, f"{stream}_t{name}") for name in ("data", "keep", "last", "valid")}
     ready = getattr(dut, f"{stream}_tready")
     for at in range(0, len(packet), BEAT_BYTES):
         beat = packet[at : at + BEAT_BYTES]
+        ends = at + BEAT_BYTES >= len(packet)
+        if ends and at and late:
+            pins["valid"].value = 0
+            await ClockCycles(dut.clk, late)
         pins["data"].value = int.from_bytes(beat, "little")
         pins["keep"].value = (1 << len(beat)) - 1
-        pins["last"].value = int(at + BEAT_BYTES >= len(packet))
-        if corrupt and at + BEAT_BYTES >= len(packet):
+        pins["last"].value = int(ends)
+        if corrupt and ends:
             getattr(dut, f"{stream}_tuser").value = 1
         pins["valid"].value = 1
         await RisingEdge(dut.clk)

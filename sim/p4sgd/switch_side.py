@@ -26,6 +26,7 @@ def switch_side(params: SwitchParams) -> HostSide:
             "fixed": constants(params),
             "verdicts": {item.name: item.value for item in params.verdict if item.name != "NONE"},
             "port_counters": tuple(PORT_COUNTERS),
+            "queued": params.egress_fifo.capacity,
             "reasons": by_name(reasons),
             "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
             "control_counters": tuple(name for name, _ in CONTROL_COUNTERS.counters if tenants),

@@ -53,8 +53,8 @@ class Report:
 def holding(claims: Sequence[Claim]) -> str:
     """Return how many of the statements of each source hold, in words."""
     by = {source: [each.holds for each in claims if each.source is source] for source in Source}
-    found = (f"{each}: {sum(holds)} of {len(holds)}" for each, holds in by.items() if holds)
-    return ", ".join(found) or "none is judged"
+    counted = (f"{each}: {sum(holds)} of {len(holds)}" for each, holds in by.items() if holds)
+    return ", ".join(counted) or "none is judged"
 
 
 def slug(title: str) -> str:

@@ -12,7 +12,7 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 from network_switch_host import BUILD, attach
-from network_switch_host.hub_model import HubModel, of_hosts
+from network_switch_host.hub_model import BEYOND, HubModel, of_hosts
 from network_switch_host.simulated_hosts import SimulatedHosts
 
 A, B, ALL = b"\2\0\0\0\0\x0a", b"\2\0\0\0\0\x0b", b"\xff" * 6  #: Ethernet addresses of hosts
@@ -43,7 +43,7 @@ def program(device: SimulatedHosts) -> None:
         more = [*of_hosts(rng, len(ports), (A, B, ALL), PACKETS)]
         known = [packet(ALL, host) for host in (A, B)]
         hub = partial(HubModel, known=known)
-        workers.play_runs(device, switch.part("p4sgd"), ROUNDS, rng, hub, more)
+        workers.play_runs(device, switch.part("p4sgd"), ROUNDS, rng, hub, more, BEYOND)
     if "allreduce" in BUILD.parts:
         draw = np.random.default_rng(rng.getrandbits(32))
         workers = import_module("allreduce_switch_host.wide_workers")

@@ -63,6 +63,10 @@ class SwitchModel:
         """Take no more packets of a job."""
         self.table.stop(number)
 
+    def takes_turn(self, data: bytes, *, corrupt: bool) -> bool:
+        """Return whether a frame waits for its turn, in which the switch takes it."""
+        return True
+
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
         refused = self.judge(port, data, corrupt)

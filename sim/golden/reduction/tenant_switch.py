@@ -99,6 +99,10 @@ class TenantSwitchModel(SwitchModel):
         job = self.active.get(number)
         return 0 if job is None else sum(slot.ack_bm != job.ports for slot in job.slots.values())
 
+    def takes_turn(self, data: bytes, *, corrupt: bool) -> bool:
+        """Return whether a frame is a packet, as commands are taken beside them."""
+        return corrupt or requested_from(data, self.address) is None
+
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
         requested = None if corrupt else requested_from(data, self.address)

@@ -12,6 +12,7 @@ class Build:
     verdicts: Mapping[str, int]  #: what becomes of a frame: value of ``counter_verdict``, by name
     port_counters: tuple[str, ...]  #: names of the counters of a port
     reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
+    queued: int = 0  #: answers that can wait at a port, where the host's tests need to know
     #: address, first bit, bits of the card's fields; empty if it is not on a card
     board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order

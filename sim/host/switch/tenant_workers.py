@@ -1,7 +1,7 @@
 """Plays the workers, parents and controller of jobs that hold a MINA switch in turn."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from sim.golden.reduction.tenant_switch import Control
 from sim.golden.reduction.tree_frames import long_frame
 from sim.golden.reduction.tree_rule import SUM_BITS
 from sim.golden.reduction.tree_switch import TreeSwitchModel
-from sim.golden.tenancy import EPOCHS, Command, Reason, Verb
+from sim.golden.tenancy import EPOCHS, Command, Reason, State, Verb
 from sim.golden.tenancy_frames import from_bytes, to_bytes
 from sim.host.simulated_ports import Arrival, SimulatedPorts
 from sim.host.switch.mina_switch import MinaSwitch
@@ -46,7 +46,9 @@ class TenantWorkers(Workers):
 
     def __init__(self, device: SimulatedPorts, switch: MinaSwitch, rng: Random) -> None:
         ports, slots, jobs = (switch.build.fixed[name] for name in ("ports", "slots", "jobs"))
-        super().__init__(device, TreeSwitchModel(ports, slots, jobs, SWITCH, GROUP), rng)
+        super().__init__(
+            device, TreeSwitchModel(ports, slots, jobs, SWITCH, GROUP), rng, switch.build.queued
+        )
         self.switch, self.control, self.last = switch, ports - 1, [EPOCH] * jobs
         self.grants, self.refusals = Counter[int](), Counter[int]()
         self.model.above, self.model.place = self.rng.randbytes(6), self.rng.randrange(32)
@@ -100,16 +102,23 @@ class TenantWorkers(Workers):
         """Give a command at a port; it is answered as the model says, unless the port is closed."""
         item = self.model.tenants[command.job]
         data = to_bytes(command, destination=SWITCH, source=self.rng.randbytes(6))
-        for _, answer in self.exchange([Arrival(str(port), data)]):
+        for _, answer in self.exchange([[Arrival(str(port), data)]]):
             reported = from_bytes(answer)
             if reported.verb is Verb.GRANTED:
                 self.last[command.job] = command.epoch
                 self.grants[command.job] += item is not None and not item.holds
             self.refusals[command.job] += reported.reason in TAKEN
 
-    def exchange(self, coming: Iterable[Arrival]) -> list[tuple[int, bytes]]:
+    @property
+    def alone(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Return whether a frame may end a grant: those behind it would come to an open end."""
+        return any(item.state is State.DRAINING for item in self.model.holders.values())
+
+    def exchange(
+        self, coming: Iterable[Sequence[Arrival]], stalled: Collection[str] = ()
+    ) -> list[tuple[int, bytes]]:
         """Let frames come and go; then grants of jobs with nothing under way have ended."""
-        due = super().exchange(coming)
+        due = super().exchange(coming, stalled)
         self.model.settle()
         return due
 
@@ -131,6 +140,7 @@ class TenantWorkers(Workers):
         """Raise AssertionError unless the switch has counted what the model has."""
         switch, model = self.switch, self.model
         check_counters(switch, model)
+        self.check_ports(switch)
         for job in range(model.jobs):
             assert Counter(switch.tenant_verdicts(job)) == named(model.by_job, job), job
             counts = switch.tenant_counters(job)

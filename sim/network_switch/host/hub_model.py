@@ -10,6 +10,7 @@ from sim.host.simulated_ports import Arrival
 
 #: behind the addresses of P4SGD's frames: ethertype, version, flags
 MARKS = [ETHERTYPE.to_bytes(2, "big") + bytes([VERSION, flags]) for flags in range(4)]
+BEYOND = 2  #: answers of an engine that wait in a port's register, behind their queue
 ROWS, MAX_BYTES = 64, 1518  #: of the table of addresses; no packet is as long
 
 
@@ -25,12 +26,17 @@ class HubModel:
         for port, data in enumerate(known):
             self.take(port, data)
 
+    def takes_turn(self, data: bytes, *, corrupt: bool) -> bool:
+        """Return whether a packet is for the engine, which takes its frames in turn."""
+        return data[:6] == self.engine.address and data[12:16] in MARKS
+
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """Take a packet that comes in at ``port``; return the ports and packets that leave."""
-        if data[:6] != self.engine.address:
-            return [(k, data) for k in self.rest.receive(port, data, corrupt=corrupt)[1]]
-        known = data[12:16] in MARKS
-        return self.engine.take(port, data, corrupt=corrupt) if known else []
+        if self.takes_turn(data, corrupt=corrupt):
+            return self.engine.take(port, data, corrupt=corrupt)
+        if data[:6] == self.engine.address:
+            return []
+        return [(k, data) for k in self.rest.receive(port, data, corrupt=corrupt)[1]]
 
 
 def of_hosts(rng: Random, ports: int, known: Sequence[bytes], count: int) -> Iterator:

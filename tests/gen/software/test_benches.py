@@ -18,7 +18,7 @@ SMALLEST = {
     "p4sgd-worker": {"slots": 8},
     "netsparse-snic": {},
     "netsparse-snic over-pcie": {"host_bus": "pcie"},
-    "p4sgd-switch": {"slots": 16},
+    "p4sgd-switch": {"slots": 16, "egress_depth": 16},
     "mina-switch": {},
     "netsparse-switch": {},
     "switchgnn-switch": {},
@@ -26,7 +26,7 @@ SMALLEST = {
     "gather-engine": {},
     "forwarding-switch": {},
     "allreduce-switch": {},
-    "network-switch": {},
+    "network-switch": {"p4sgd.egress_depth": 16},
 }
 
 BUILT = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over
