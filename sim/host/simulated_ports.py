@@ -57,9 +57,12 @@ class SimulatedPorts(SimulatedRegisters):
             self.came[name].append(await take(self.dut, f"m_axis_{name}"))
 
     @resume
-    async def send(self, name: str, packet: bytes) -> None:
-        """Send a packet into a stream, and wait for what it is answered with."""
-        await send(self.dut, f"s_axis_{name}", packet)
+    async def send(self, name: str, packet: bytes, late: int = 0) -> None:
+        """Send a packet into a stream, and wait for what it is answered with.
+
+        The last of its beats comes ``late`` cycles after it might.
+        """
+        await send(self.dut, f"s_axis_{name}", packet, late=late)
         await ClockCycles(self.dut.clk, self.answer_cycles)
 
     @resume

@@ -20,6 +20,8 @@ SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: those of the switch and o
 NUMBERS, LENGTH = 1000, 100  #: of a vector, and of a frame
 ROUNDS, PACKETS, WIDE = 40, 100, 200  #: of P4SGD's frames, of hosts, and frames of AllReduces
 
+LATE, PAUSES = 3, 8  #: cycles that NetSparse's last beats are late; pauses until all is answered
+
 
 @cocotb.test()
 async def serves_hosts_and_workers(dut: Any) -> None:
@@ -51,6 +53,13 @@ def program(device: SimulatedHosts) -> None:
         rows = draw.integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
         assert all((result == rows.sum(0)).all() for result in both.all_reduce(rows, "SUM"))
         both.play_out_of_order(draw, WIDE)
+    if "switchgnn" in BUILD.parts:
+        import_module("switchgnn_switch_host.gnn_workers").run_job(device, switch.part("switchgnn"))
+    if "netsparse" in BUILD.parts:
+        host, own = import_module("netsparse_switch_host.simulated_nodes"), switch.part("netsparse")
+        mtu = own.build.fixed["mtu"]
+        nodes = host.Nodes(device, mtu, lambda _, port: str(port), LATE, PAUSES)
+        host.run_gathers(nodes, own)
     assert device.ask(1, packet(ALL, A)) == [0, *ports[2:]]  # it has moved
     assert device.ask(0, packet(A, B)) == [1]
     print(f"hosts and workers at {len(ports)} ports have what is theirs")

@@ -30,6 +30,8 @@ def add_up(device: SimulatedSwitch, switch: GnnSwitch) -> None:
     for port in range(len(SENT)):
         tell(port, Kind.DONE)
     left = [[from_octets(o, lanes) for o in device.came[str(port)]] for port in range(len(SENT))]
+    for came in device.came.values():
+        came.clear()
     kinds = [sorted(frame.kind for frame in frames) for frames in left]
     assert kinds == [[Kind.ACK, Kind.ADVANCE], [Kind.ACK, Kind.ADVANCE, Kind.RESULT]]
     (result,) = (frame for frame in left[HOME] if frame.kind is Kind.RESULT)
