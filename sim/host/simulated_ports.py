@@ -38,6 +38,10 @@ class SimulatedPorts(SimulatedRegisters):
     whatever a packet is answered with has left ``answer_cycles`` after it.
     """
 
+    #: whether these are the design's own ports, without a MAC that stores what leaves and does not
+    #: mark packets with a wrong checksum
+    bare = True
+
     def __init__(self, dut: Any, names: Iterable[str], answer_cycles: int) -> None:
         super().__init__(dut)
         self.answer_cycles = answer_cycles

@@ -69,7 +69,7 @@ class Workers:
     def play(self, rounds: int) -> None:
         """Send rounds of frames; AssertionError if anything else leaves than the model says."""
         for _ in range(rounds):
-            if self.rng.randrange(FLOODED):
+            if self.rng.randrange(FLOODED) or not self.device.bare:
                 self.exchange(self.frames(ROUND, DAMAGED))
             else:
                 names = [*self.device.came]
@@ -125,7 +125,7 @@ class Workers:
         for arrival in bunch:
             at = cycle + self.rng.randrange(apart)
             free[arrival.name] = at = max(at, free[arrival.name] + arrival.cycles)
-            yield arrival._replace(at=at)
+            yield arrival._replace(at=at, corrupt=arrival.corrupt and self.device.bare)
 
     def answers(self, until: float = float("inf")) -> Iterator[tuple[int, bytes]]:
         """Yield what answers the frames that are taken in turn before the cycle ``until``."""

@@ -111,6 +111,8 @@ async def the_bench_passes(dut):
             monkeypatch.setitem(sys.modules, f"{package.__name__}.simulated_engine", stand_in)
             # XRT's Python has no interrupts of a kernel: the bench looks again at once.
             monkeypatch.setattr(xrt.Xrt, "wait_interrupt", lambda x, _: x.pause(), raising=False)
+        if device == "simulated_switch":
+            monkeypatch.setattr(module.SimulatedSwitch, "bare", False)
         monkeypatch.setattr(simulated.SimulatedRegisters, "start", begin)
         bench = import_module(f"gen.software.bench.{built.bench or 'gather_engine'}")
         monkeypatch.setattr(bench, "attach", lambda _: opened[0])
