@@ -74,9 +74,7 @@ class AxiRequester(Component):
         m.submodules.reader = reader = AxiReadPort(params.host_reads)
         m.submodules.writer = writer = AxiWritePort(params.host_writes)
         for port in (reader, writer):
-            for name, member in port.axi.signature.members.items():
-                inside, outside = getattr(port.axi, name), getattr(self.m_axi, name)
-                m.d.comb += inside.eq(outside) if member.flow == In else outside.eq(inside)
+            lead_out(m, port.axi, self.m_axi)
             m.d.comb += port.watch.eq(self.watch)
         any_of(m, self.bus, [reader.bus, writer.bus])
         goes = self.request(m, reader)
@@ -182,3 +180,10 @@ class AxiRequester(Component):
             writer.beats.payload.last.eq(1),
             self.visible.eq(writer.answers.valid),
         ]
+
+
+def lead_out(m: Module, part: Any, bus: Any) -> None:
+    """Connect a part's channels of AXI4 to those of ``bus``, which may have more."""
+    for name, member in part.signature.members.items():
+        inside, outside = getattr(part, name), getattr(bus, name)
+        m.d.comb += inside.eq(outside) if member.flow == In else outside.eq(inside)

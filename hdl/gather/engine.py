@@ -11,7 +11,7 @@ from hdl.common.component import Component
 from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block, add_with_reset
 from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
-from hdl.gather.axi_requester import WHOLE, AxiRequester
+from hdl.gather.axi_requester import WHOLE, AxiRequester, lead_out
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import DESCRIPTORS, WORK, GatherEngineParams
@@ -182,10 +182,7 @@ class GatherEngine(Component):
             connect(m, control.writes, requester.writes)
             connect(m, control.data, requester.data)
             return
-        m.d.comb += [
-            output.size.eq(control.size),
-            requester.limits.payload.eq(self.payload_limit),
-        ]
+        m.d.comb += [output.size.eq(control.size), requester.limits.payload.eq(self.payload_limit)]
         # A completion is written when all rows have left, and would wait for them.
         for rows, completion, to in (
             (output.writes, control.writes, requester.writes),
@@ -193,11 +190,7 @@ class GatherEngine(Component):
         ):
             m.d.comb += [
                 Value.cast(to.payload).eq(
-                    Mux(
-                        rows.valid,
-                        Value.cast(rows.payload),
-                        Value.cast(completion.payload),
-                    )
+                    Mux(rows.valid, Value.cast(rows.payload), Value.cast(completion.payload))
                 ),
                 to.valid.eq(rows.valid | completion.valid),
                 rows.ready.eq(to.ready),
@@ -389,10 +382,3 @@ class GatherEngine(Component):
             counters.idx_waits.eq(fetcher.idx_waits & parts.control.busy),
             counters.outputs.eq(parts.output.events),
         ]
-
-
-def lead_out(m: Module, part: Any, bus: Any) -> None:
-    """Connect a part's channels of AXI4 to those of ``bus``, which may have more."""
-    for name, member in part.signature.members.items():
-        inside, outside = getattr(part, name), getattr(bus, name)
-        m.d.comb += inside.eq(outside) if member.flow == In else outside.eq(inside)

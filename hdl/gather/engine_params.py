@@ -200,10 +200,7 @@ class GatherEngineParams(Params):
     def reads(self) -> ReadRequesterParams:
         """Return the sizes of the requester as each of its users sees it."""
         return ReadRequesterParams(
-            data_bits=self.data_bits,
-            tags=self.tags,
-            max_read=self.max_read,
-            user_bits=SHARE.size,
+            data_bits=self.data_bits, tags=self.tags, max_read=self.max_read, user_bits=SHARE.size
         )
 
     @property
@@ -318,12 +315,7 @@ class GatherEngineParams(Params):
     def idx_beat(self) -> data.StructLayout:
         """Describe a beat of idxs in the queue."""
         return data.StructLayout(
-            {
-                "data": self.data_bits,
-                "dwords": bits_for(self.reads.lanes),
-                "last": 1,
-                "failed": 1,
-            }
+            {"data": self.data_bits, "dwords": bits_for(self.reads.lanes), "last": 1, "failed": 1}
         )
 
     @property

@@ -101,9 +101,7 @@ class IdxReader(Component):
         with m.If(self.arrays.valid & self.arrays.ready):
             m.d.sync += [
                 at.eq(array.address[2:]),
-                room.eq(
-                    looked_up(lambda place: CHUNK_DWORDS - place, place, bits=len(room)),
-                ),
+                room.eq(looked_up(lambda place: CHUNK_DWORDS - place, place, bits=len(room))),
                 unrequested.eq(Mux(array.wide, array.count << 1, array.count)),
                 wide.eq(array.wide),
                 left.eq(array.count),

@@ -62,11 +62,7 @@ class RowCutter(Component):
                 request.user.eq(share),
             ]
         with m.If(self.rows.ready):
-            m.d.sync += [
-                held.eq(self.rows.valid),
-                beyond.eq(row.beyond),
-                final.eq(row.final),
-            ]
+            m.d.sync += [held.eq(self.rows.valid), beyond.eq(row.beyond), final.eq(row.final)]
             begun = self.begin(m, step, skip, drop)
         with m.Elif(free):
             m.d.sync += [

@@ -78,11 +78,7 @@ class RowPoster(Component):
             leaves.eq(self.data.valid & self.data.ready),
             self.moved.eq(leaves & ~halted),
             self.done.eq(
-                Mux(
-                    halted,
-                    ~owes & ~went & ~register.o.valid,
-                    leaves & register.o.payload.last,
-                )
+                Mux(halted, ~owes & ~went & ~register.o.valid, leaves & register.o.payload.last)
             ),
         ]
         still = (owed + Mux(went, beats, 0) - moves)[: len(owed)]

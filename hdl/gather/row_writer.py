@@ -139,13 +139,7 @@ class RowWriter(Component):
             provided.strobes.eq(begun & ~ended),
             provided.last.eq(closes),
             beats.i.valid.eq(moves),
-            *forward(
-                beats.o,
-                port.beats,
-                data=beat.data,
-                strobes=beat.strobes,
-                last=beat.last,
-            ),
+            *forward(beats.o, port.beats, data=beat.data, strobes=beat.strobes, last=beat.last),
         ]
         with m.If(self.begin):
             m.d.sync += begins.eq(1)

@@ -7,13 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.gather.engine_params import (
-    COMPLETION,
-    COMPLETION_BYTES,
-    WORK,
-    GatherEngineParams,
-    Outcome,
-)
+from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, WORK, GatherEngineParams, Outcome
 from hdl.gather.params import ROW_READ
 from hdl.gather.work_judge import WorkJudge
 from hdl.pcie.descriptors import Cause
@@ -94,14 +88,7 @@ class WorkControl(Component):
             m.d.sync += [self.stopping.eq(0), forgets.eq(0)]
         self.report(m, work, judge, stopped, fsm.ongoing("JUDGE"))
 
-    def step(
-        self,
-        m: Module,
-        work: Any,
-        judge: WorkJudge,
-        stopped: Signal,
-        forgets: Signal,
-    ) -> Any:
+    def step(self, m: Module, work: Any, judge: WorkJudge, stopped: Signal, forgets: Signal) -> Any:
         """Add the state machine that carries out a request; return it."""
         judged = Signal(range(WorkJudge.latency + 1))
         no_idxs = Signal()
@@ -148,10 +135,7 @@ class WorkControl(Component):
                 m.d.sync += self.halt.eq(0)
                 m.next = "TELL"
             with m.State("TELL"):
-                m.d.comb += [
-                    self.writes.valid.eq(~forgets),
-                    self.forgotten.eq(forgets),
-                ]
+                m.d.comb += [self.writes.valid.eq(~forgets), self.forgotten.eq(forgets)]
                 with m.If(forgets):
                     m.next = "IDLE"
                 with m.Elif(self.writes.ready):

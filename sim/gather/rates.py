@@ -10,15 +10,7 @@ import numpy as np
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.surroundings.gather_on_host import GatherOnHost, GatherOnHostParams, idxs_of
-from sim.golden.pcie_link import (
-    BEST_CASE,
-    Order,
-    aligned,
-    merged,
-    naive,
-    read_bytes,
-    write_bytes,
-)
+from sim.golden.pcie_link import BEST_CASE, Order, aligned, merged, naive, read_bytes, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.measuring import run_workload
 from sim.harness.verilate import build
@@ -95,10 +87,7 @@ def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[
         memory = Path(name) / "memory.bin"
         words.tofile(memory)
         simulation = Simulation(
-            test_module=TEST,
-            params=params,
-            component=GatherOnHost,
-            plusargs=[host_file(0, memory)],
+            test_module=TEST, params=params, component=GatherOnHost, plusargs=[host_file(0, memory)]
         )
         reported = run_workload(simulator, simulation, list(requested), Path(name))
     results = []

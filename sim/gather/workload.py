@@ -93,10 +93,7 @@ class GatherWorkload(Workload):
         most=1000,
     )
     base: int = setting(
-        4,
-        "Let the table begin this many bytes behind a multiple of 4,096.",
-        least=0,
-        most=4095,
+        4, "Let the table begin this many bytes behind a multiple of 4,096.", least=0, most=4095
     )
     seed: int = setting(
         1, "Draw the table and the mini-batch with this seed.", least=0, most=(1 << 31) - 1

@@ -1,9 +1,8 @@
 """Gathers a mini-batch's rows while the one before is in use, as the paper's section 3.3 does."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from threading import Barrier, BrokenBarrierError, Thread
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Generic, Self, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,12 +10,6 @@ from sim.gather.host.request import Request
 from sim.gather.host.unified_table import PING, PONG, UnifiedTable
 
 B = TypeVar("B")
-
-
-class Ended(NamedTuple):
-    """Says that there are no more mini-batches, and why, if it is an error."""
-
-    error: Exception | None = None
 
 
 def itself(batch: Any) -> Any:
@@ -31,8 +24,8 @@ class Pipeline(Generic[B]):
     returns the idxs of a mini-batch, which by default is a list of idxs itself. The producer is a
     thread, which lets the engine gather mini-batch i + 1 into one of the table's two buffers and
     draws mini-batch i + 2 meanwhile. The consumer is the caller, who has mini-batch i, whose rows
-    were in the other buffer. Both meet once for each mini-batch, and that is their only lock: then
-    they change buffers.
+    were in the other buffer. Once for each mini-batch the consumer waits for the producer, and
+    lets it go on with the other buffer.
 
     An error of the sampler or of the engine is raised where its mini-batch would come. After the
     last mini-batch, an error or :meth:`close` the thread has ended, and no request is under way
@@ -48,11 +41,10 @@ class Pipeline(Generic[B]):
         if not table.pair.acquire(blocking=False):
             raise RuntimeError("a pipeline is open on this table: close it before")
         self.table, self.batches, self.idxs_of = table, batches, idxs_of
-        self.meeting = Barrier(2)  #: of producer and consumer
-        self._slots: list[Any] = [None, None]  # the consumer reads one, the producer has one
-        self._number, self._open = 0, True
-        self._producer = Thread(target=self._produce, name="gather producer", daemon=True)
-        self._producer.start()
+        self._samples, self._buffer, self._open = iter(batches), PING, True
+        self._producer = ThreadPoolExecutor(1, "gather producer")
+        self._drawn: Future[B] = self._producer.submit(next, self._samples)  # the next to gather
+        self.ready: Future[tuple[B, Request]] = self._producer.submit(self._gather)  #: what comes
 
     def __enter__(self) -> Self:
         return self
@@ -64,54 +56,37 @@ class Pipeline(Generic[B]):
         return self
 
     def __next__(self) -> tuple[B, NDArray[Any]]:
-        with suppress(BrokenBarrierError):
-            self.meeting.wait()
         if not self._open:
             raise StopIteration
-        ready = self._slots[self._number % 2]
-        self._number += 1
-        if isinstance(ready, Ended):
+        try:
+            batch, request = self.ready.result()
+        except BaseException:
             self.close()
-            raise ready.error or StopIteration
-        batch, request = ready
+            raise
+        self.ready = self._producer.submit(self._gather)
         return batch, self.table.rows(request)
 
     def close(self) -> None:
         """End early: wait for the gather that is under way, and draw no further mini-batch."""
         if self._open:
             self._open = False
-            self.meeting.abort()
-            self._producer.join()
+            self._producer.shutdown(cancel_futures=True)
             self.table.pair.release()
 
-    def _produce(self) -> None:
-        """Hand over what is gathered, until the consumer has it all or does not come any more."""
-        with suppress(BrokenBarrierError):
-            for number, ready in enumerate(self._gathered()):
-                self._slots[number % 2] = ready
-                self.meeting.wait()
+    def _gather(self) -> tuple[B, Request]:
+        """Gather the mini-batch that was drawn, and draw the next; StopIteration after the last."""
+        batch = self._drawn.result()
+        request = self.table.begin(self.table.checked(self.idxs_of(batch)), self._buffer)
+        self._drawn, self._buffer = attempted(next, self._samples), PING + PONG - self._buffer
+        self.table.finish(request)
+        return batch, request
 
-    def _gathered(self) -> Iterator[tuple[B, Request] | Ended]:
-        """Yield mini-batches whose rows are in a buffer, then why there are no more."""
-        samples = self._sampled()
-        batch, buffer = next(samples), PING
-        while not isinstance(batch, Ended):
-            try:
-                request = self.table.begin(self.table.checked(self.idxs_of(batch)), buffer)
-                ahead = next(samples)
-                self.table.finish(request)
-            except Exception as error:
-                batch = Ended(error)
-            else:
-                yield batch, request
-                batch, buffer = ahead, PING + PONG - buffer
-        yield batch
 
-    def _sampled(self) -> Iterator[B | Ended]:
-        """Yield what the sampler does, then why there is no more; this raises nothing."""
-        try:
-            yield from self.batches
-        except Exception as error:
-            yield Ended(error)
-        else:
-            yield Ended()
+def attempted(function: Callable[..., Any], *args: Any) -> Future[Any]:
+    """Call a function; return its result, or its error, for later."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(function(*args))
+    except Exception as error:
+        future.set_exception(error)
+    return future

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.params import Params
+from hdl.gather.axi_requester import lead_out as connect_bus
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import GatherEngineParams
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams
@@ -56,12 +57,8 @@ class CardSystem(Component):
         m.submodules.memory = memory = AxiRam(self.params.ram)
         for name, member in self.outside.items():
             lead_out(m, member, getattr(engine, name), getattr(self, name))
-        ends = engine.signature.members
-        bus = ends["m_axi"].signature.members if "m_axi" in ends else {}
-        for name, member in bus.items():
-            ends = getattr(engine.m_axi, name), getattr(memory.axi, name)
-            target, source = ends if member.flow == In else reversed(ends)
-            m.d.comb += target.eq(source)
+        if "m_axi" in engine.signature.members:
+            connect_bus(m, engine.m_axi, memory.axi)
         m.d.comb += [
             memory.index.eq(self.index),
             memory.settings.eq(self.settings),

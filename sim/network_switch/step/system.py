@@ -112,10 +112,7 @@ class StepSystem(Network):
                 links.append(link)
                 connect(m, source, link.i)
                 connect(m, link.o, sink)
-                m.d.comb += [
-                    link.index.eq(2 * port + path),
-                    link.settings.eq(self.link_settings),
-                ]
+                m.d.comb += [link.index.eq(2 * port + path), link.settings.eq(self.link_settings)]
             nics = {"nic_up": up.tvalid & up.tready, "nic_down": down.tvalid & down.tready}
             moves = getattr(self, f"moves_{k}")
             happens = {name: Signal(name=f"{name}_{k}") for name, _ in log.fields}

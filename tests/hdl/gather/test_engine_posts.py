@@ -16,15 +16,7 @@ from sim.harness.streams import crossed
 from tests.hdl.gather import draw
 from tests.hdl.gather.completions import aborted, changed, lost, poisoned
 from tests.hdl.gather.draw import COMPLETIONS, DEVICE_BYTES
-from tests.hdl.gather.engine_bench import (
-    QUIET,
-    ROW,
-    SIZES,
-    TABLE_OF_ROWS,
-    Bench,
-    Posts,
-    on_card,
-)
+from tests.hdl.gather.engine_bench import QUIET, ROW, SIZES, TABLE_OF_ROWS, Bench, Posts, on_card
 
 POSTED = 1 << 17  #: from here to the completions rows are posted into the host's memory
 PEER = 3 << 40  #: address of another card's memory on the bus

@@ -13,14 +13,7 @@ from sim.gather.golden.ring import pack
 from sim.golden.pcie_requester import Cause
 from sim.harness.streams import crossed
 from tests.hdl.gather import draw
-from tests.hdl.gather.completions import (
-    Completions,
-    aborted,
-    changed,
-    lost,
-    poisoned,
-    unsupported,
-)
+from tests.hdl.gather.completions import Completions, aborted, changed, lost, poisoned, unsupported
 from tests.hdl.gather.engine_bench import RING, SIZES, Bench, on_card
 
 test_engine_ring = on_card(SIZES, __name__)

@@ -14,8 +14,7 @@ from tests.simulated import simulated
 
 SIZES = [
     GatherParams(
-        kept_parts=parts,
-        reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size),
+        kept_parts=parts, reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size)
     )
     for parts in (64, 1024)
 ]

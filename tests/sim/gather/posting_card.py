@@ -55,4 +55,4 @@ class Card(GatherCard):
 
 def producers():
     """Return the threads of pipelines that run."""
-    return [thread for thread in threads() if thread.name == "gather producer"]
+    return [thread for thread in threads() if thread.name.startswith("gather producer")]

@@ -1,6 +1,6 @@
 """Checks who waits for whom in a pipeline of sampler, producer and consumer, and how it ends."""
 
-import time
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -27,10 +27,7 @@ def table(card):
 
 def settled(pipeline):
     """Wait until the producer waits for the consumer."""
-    end = time.monotonic() + PATIENCE
-    while not pipeline.meeting.n_waiting:
-        assert time.monotonic() < end
-        time.sleep(0.001)
+    assert wait([pipeline.ready], PATIENCE).done
 
 
 def some_batches(rng, count):
