@@ -39,7 +39,6 @@ class CardDriver:
         dut: Any,
         params: CardParams,
         host: bytes | MemoryRegion = b"",
-        *,
         beside: "CardDriver | None" = None,
     ) -> None:
         self.dut, self.params = dut, params

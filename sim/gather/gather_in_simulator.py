@@ -26,17 +26,12 @@ async def gather(dut: Any) -> None:
     requests = pickle.loads(Path(REQUESTS).read_bytes())  # in the folder of the run
     memory = SharedMemory(Path(HOST), requested.memory_gigabytes * 1e9)
     cards = [CardDriver(Slot(dut, 0), params.card, memory)]
-    cards += [
-        CardDriver(Slot(dut, number), params.card, beside=cards[0])
-        for number in range(1, params.cards)
-    ]
+    others = range(1, params.cards)
+    cards += [CardDriver(Slot(dut, k), params.card, beside=cards[0]) for k in others]
     for card in cards:
         await card.begin()
         await card.registers.write(most_reads=requested.most_reads, share=requested.share_code)
-    tasks = [
-        cocotb.start_soon(carry_out(card, request))
-        for card, request in zip(cards, requests, strict=True)
-    ]
+    tasks = [cocotb.start_soon(carry_out(*each)) for each in zip(cards, requests, strict=True)]
     result = [await task for task in tasks]
     first = min(item["begun"] for item in result)
     for item in result:

@@ -148,13 +148,10 @@ class GatherSession(MeasuringSession):
         self.shares = self.what.shares(requested.engines)
         posted = params.to_host and not params.to_memory
         self.places = Places(self.what, requested.base, requested.engines, posted)
+        how = {"coalesce": requested.coalesce, "on_card": requested.idxs_on_card}
+        behind = self.idx_place if requested.idxs_on_card else 0
         self.requests = [
-            replace(
-                request,
-                coalesce=requested.coalesce,
-                on_card=requested.idxs_on_card,
-                idx_address=request.idx_address + (self.idx_place if requested.idxs_on_card else 0),
-            )
+            replace(request, idx_address=request.idx_address + behind, **how)
             for request in self.places.requests(requested.order.code)
         ]
         if not params.over_pcie:
@@ -233,10 +230,8 @@ class GatherSession(MeasuringSession):
         """Yield the title, and where idxs come from that no file has."""
         yield self.title
         if self.requested.table is not None and self.requested.idx is None:
-            yield (
-                f"no --idx names idxs: they are drawn from the graph {self.requested.graph}"
-                " (--graph)"
-            )
+            graph = self.requested.graph
+            yield f"no --idx names idxs: they are drawn from the graph {graph} (--graph)"
 
     def plusargs(self, folder: Path) -> Sequence[str]:
         """Fill both memories, and name where device memory goes behind the run."""
@@ -245,14 +240,9 @@ class GatherSession(MeasuringSession):
         idxs = self.what.idxs.tobytes() if self.requested.idxs_on_card else b""
         (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * self.idx_place + idxs)
         self.folder = folder.absolute()
-        return [
-            argument
-            for number in range(self.requested.engines)
-            for argument in (
-                ram_file(number, self.folder / RAM),
-                dump_file(number, self.folder / DUMP.format(number)),
-            )
-        ]
+        engines = range(self.requested.engines)
+        dumps = [dump_file(k, self.folder / DUMP.format(k)) for k in engines]
+        return [*(ram_file(k, self.folder / RAM) for k in engines), *dumps]
 
     def run(
         self,
@@ -314,8 +304,8 @@ class GatherSession(MeasuringSession):
         engines = [item["counters"] for item in result]
         counters = {name: sum(item[name] for item in engines) for name in engines[0]}
         cycles = max(item["begun"] + item["counters"]["cycles"] for item in result)
-        link = counters["read_bytes"] + counters["completions"] * completion_bytes(0)
-        seconds = cycles / clock_hz
+        read, seconds = counters["read_bytes"], cycles / clock_hz
+        link = read + counters["completions"] * completion_bytes(0)
         efficiency = self.row_bytes / link
         alone = [
             len(share.idxs) * share.table.shape[1] / item["cycles"] * clock_hz
@@ -331,10 +321,8 @@ class GatherSession(MeasuringSession):
             "bytes_per_second": self.row_bytes / seconds,
             "least_bytes_per_second": min(alone),
             "link_share": link / seconds / self.link_bytes_per_second / len(engines),
-            "memory_share": counters["read_bytes"]
-            / seconds
-            / (self.requested.memory_gigabytes * 1e9),
-            "bus_share": counters["read_bytes"] / cycles / self.params.beat_bytes / len(engines),
+            "memory_share": read / seconds / (self.requested.memory_gigabytes * 1e9),
+            "bus_share": read / cycles / self.params.beat_bytes / len(engines),
             "under_way": counters["under_way"] / cycles,
             "exact": float(not difference),
         }
@@ -350,17 +338,9 @@ class GatherSession(MeasuringSession):
     def write(self, folder: Path) -> Sequence[str]:
         """Write a picture of what the bytes on the link were, beside the model of the link."""
         assert self.shown is not None
+        about, figures = (self.title, self.requested, self.what), self.shown.figures
         engines = self.shown.details["bytes_per_second"]
-        figures = self.shown.figures
-        draw(
-            folder / PICTURE,
-            self.title,
-            self.requested,
-            self.what,
-            figures,
-            engines,
-            self.link_bytes_per_second,
-        )
+        draw(folder / PICTURE, *about, figures, engines, self.link_bytes_per_second)
         return (PICTURE,)
 
     def summary(self, result: Result) -> Iterator[str]:

@@ -37,15 +37,11 @@ def draw(
 
 def draw_bytes(axes: Any, figures: Mapping[str, float]) -> None:
     """Draw a bar of all bytes on links: rows, what is read beside them, headers."""
-    whole = figures["link_bytes"]
+    rows, read, whole = (figures[name] for name in ("row_bytes", "read_bytes", "link_bytes"))
     parts = (
-        ("rows", figures["row_bytes"], ROWS),
-        (
-            "idxs, and what is read beside rows",
-            figures["read_bytes"] - figures["row_bytes"],
-            BESIDE,
-        ),
-        ("headers and framing", whole - figures["read_bytes"], HEADERS),
+        ("rows", rows, ROWS),
+        ("idxs, and what is read beside rows", read - rows, BESIDE),
+        ("headers and framing", whole - read, HEADERS),
     )
     left = 0.0
     for name, count, colour in parts:

@@ -10,7 +10,8 @@ import numpy as np
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.surroundings.gather_on_host import GatherOnHost, GatherOnHostParams, idxs_of
-from sim.golden.pcie_link import BEST_CASE, Order, aligned, merged, naive, read_bytes, write_bytes
+from sim.golden import pcie_link
+from sim.golden.pcie_link import BEST_CASE, Order, Traffic, read_bytes, traffic, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.measuring import run_workload
 from sim.harness.verilate import build
@@ -18,9 +19,7 @@ from sim.harness.verilator import Simulation, emission_of
 from sim.surroundings.pcie.params import HOST_ARRAY, READ_DEPTH, Split, host_file
 
 ORDERS: dict[ReadOrder, Order] = {
-    ReadOrder.MERGED: merged,
-    ReadOrder.ALIGNED: aligned,
-    ReadOrder.NAIVE: naive,
+    order: getattr(pcie_link, order.name.lower()) for order in ReadOrder
 }
 IDX_BITS = 11  #: 2,048 rows
 FOUR_KB = 4096  #: most bytes of a write request; packets are parts of these
@@ -53,6 +52,11 @@ class Requested:
     def idxs(self) -> list[int]:
         """Return the idxs of the rows."""
         return idxs_of(self.first, self.rows, IDX_BITS)
+
+    @property
+    def model(self) -> Traffic:
+        """Return what the order of reads makes of such rows on the link, by arithmetic."""
+        return traffic(ORDERS[self.order], self.row_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +96,11 @@ def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[
         reported = run_workload(simulator, simulation, list(requested), Path(name))
     results = []
     for item, (figures, counts, rate) in zip(requested, reported, strict=True):
-        check(item, words, figures, counts, params.posts)
-        octets = item.row_bytes * (item.rows - 1)
+        check(item, words, figures | counts, params.posts)
+        speed = item.row_bytes * (item.rows - 1) / figures["cycles"]
         results.append(
             Measured(
-                requested=item,
-                bytes_per_cycle=octets / figures["cycles"],
-                link_bytes_per_cycle=rate,
-                counts=counts,
+                requested=item, bytes_per_cycle=speed, link_bytes_per_cycle=rate, counts=counts
             )
         )
     return results
@@ -116,11 +117,7 @@ def posts_of(requested: Requested) -> list[int]:
 
 
 def check(
-    requested: Requested,
-    words: np.ndarray,
-    figures: dict[str, int],
-    counts: dict[str, int],
-    posts: bool = False,
+    requested: Requested, words: np.ndarray, counted: dict[str, int], posts: bool = False
 ) -> None:
     """Raise ValueError unless every byte has come, and as many reads as the order has.
 
@@ -128,22 +125,20 @@ def check(
     """
     table = requested.table
     content = table.content(words.view(np.uint8)).view(np.uint32)
+    sent = len(reads(table, requested.idxs, ORDERS[requested.order]))
+    posted = posts_of(requested) if posts else []
     expected = {
         "rows": requested.rows,
         "bytes": requested.rows * requested.row_bytes,
         "sum": int(content[requested.idxs].sum(dtype=np.uint64)) % (1 << 32),
         "failed": 0,
+        "reads": sent,
+        "writes": len(posted),
+        "up": sent * read_bytes() + sum(write_bytes(4 * dwords) for dwords in posted),
+        "lost": 0,
     }
     wrong = {
-        name: (figures[name], value) for name, value in expected.items() if figures[name] != value
+        name: (counted[name], value) for name, value in expected.items() if counted[name] != value
     }
-    sent = len(reads(table, requested.idxs, ORDERS[requested.order]))
-    if counts["reads"] != sent:
-        wrong["reads"] = counts["reads"], sent
-    posted = posts_of(requested) if posts else []
-    up = sent * read_bytes() + sum(write_bytes(4 * dwords) for dwords in posted)
-    for name, number in {"writes": len(posted), "up": up, "lost": 0}.items():
-        if counts[name] != number:
-            wrong[name] = counts[name], number
     if wrong:
         raise ValueError(f"a gather is wrong, found and wanted: {wrong}: {asdict(requested)}")

@@ -6,9 +6,9 @@ from statistics import fmean
 
 from hdl.gather.params import ReadOrder
 from sim.bench.limits import Limit, Row
-from sim.gather.rates import ORDERS, Measured, Requested, measure, posts_of
+from sim.gather.rates import Measured, Requested, measure, posts_of
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
-from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, WRITE_HEADER, traffic
+from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, WRITE_HEADER
 from sim.surroundings.pcie.params import CLOCK_HZ
 
 SIZES = range(1028, 1045, 4)  #: bytes of rows, of Figure 8
@@ -38,14 +38,11 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     """
     progress("simulator of a gather and a host")
     sized = [Requested(row_bytes=size, order=order, rows=400) for order in LEAST for size in SIZES]
-    short = [
-        replace(item, latency_cycles=SHORT_TRIP) for item in sized if item.order is ReadOrder.NAIVE
-    ]
+    naive = [item for item in sized if item.order is ReadOrder.NAIVE]
+    short = [replace(item, latency_cycles=SHORT_TRIP) for item in naive]
     small = [Requested(row_bytes=size, rows=2000) for size in OF_HEADERS]
-    limited = [
-        Requested(row_bytes=1028, order=ReadOrder.ALIGNED, rows=150, reads=most)
-        for most in UNDER_WAY
-    ]
+    aligned = Requested(row_bytes=1028, order=ReadOrder.ALIGNED, rows=150)
+    limited = [replace(aligned, reads=most) for most in UNDER_WAY]
     tiny = Requested(row_bytes=4, rows=2000, latency_cycles=SHORTEST_TRIP)
     requested = [*sized, *short, *small, *limited, tiny]
     result = dict(zip(requested, measure(HARDWARE, requested), strict=True))
@@ -98,7 +95,7 @@ def order_row(result: list[Measured]) -> Row:
     order = result[0].requested.order
     least, of_all, paper = LEAST[order]
     shares = [item.share for item in result]
-    models = [traffic(ORDERS[order], item.requested.row_bytes) for item in result]
+    models = [item.requested.model for item in result]
     return Row(
         what=f"rows of {SIZES[0]:,} to {SIZES[-1]:,} B, {order.name.lower()}",
         value=of_all(shares),
@@ -121,9 +118,8 @@ def short_row(result: list[Measured]) -> Row:
         value=min(shares),
         unit="of what headers leave",
         limit=Limit(0.98, at_least=True),
-        note=f"{reported(shares)}; {reported([item.share for item in result])} of the best"
-        " case, where"
-        " requests wait for no tag",
+        note=f"{reported(shares)}; {reported([item.share for item in result])} of the best case,"
+        " where requests wait for no tag",
     )
 
 
@@ -146,8 +142,7 @@ def small_row(result: Measured) -> Row:
 
 def limit_row(result: Measured) -> Row:
     """Return the bytes of rows a second with this limit of reads under way (Figure 10)."""
-    requested = result.requested
-    model = traffic(ORDERS[requested.order], requested.row_bytes)
+    requested, model = result.requested, result.requested.model
     whole = model.share * float(BEST_CASE) * LINK_BYTES
     seconds = requested.latency_cycles / CLOCK_HZ
     most = min(whole, requested.reads * requested.row_bytes / model.requests / seconds)
@@ -170,7 +165,6 @@ def kept_row(without: Measured, keeps: Measured) -> Row:
         value=cycles[1] - cycles[0],
         unit="cycles more",
         limit=Limit(0),
-        note=f"{requested.rows:,} rows, {cycles[0]:,} cycles from the first one's end to the"
-        " last one's"
-        f" without kept_parts, {cycles[1]:,} with {KEEPS.gather.kept_parts:,}",
+        note=f"{requested.rows:,} rows, {cycles[0]:,} cycles from the first one's end to the last"
+        f" one's without kept_parts, {cycles[1]:,} with {KEEPS.gather.kept_parts:,}",
     )

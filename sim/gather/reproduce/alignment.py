@@ -9,12 +9,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Measured, Requested
+from sim.gather.rates import Measured, Requested
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, COLOURS, TAGS, least_of, return_path
 from sim.gather.reproduce.requested import GatherRequest
-from sim.golden.pcie_link import traffic
 from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, rows_with
 
 SIZES = range(1024, 1045, 4)  #: bytes of rows
@@ -77,7 +76,7 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
 def row(requested: GatherRequest, item: Measured) -> dict[str, Any]:
     """Return what is known of one point."""
     order, size = item.requested.order, item.requested.row_bytes
-    model = traffic(ORDERS[order], size)
+    model = item.requested.model
     papers = PAPERS[order]
     if size % 128 == 0 and papers:
         papers = (paper.PERFECT, paper.PERFECT)

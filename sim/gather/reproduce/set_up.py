@@ -6,12 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Measured, Requested
+from sim.gather.rates import Measured, Requested
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import copied
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, return_path
 from sim.gather.reproduce.requested import GatherRequest
-from sim.golden.pcie_link import traffic
 from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, curve, doubling
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)  #: bytes of rows
@@ -68,7 +67,7 @@ def row(item: Measured) -> dict[str, Any]:
         "row_bytes": size,
         "rtl_gb_per_s": round(measured / 1e9, 3),
         "rtl_share": round(item.share, 4),
-        "model_share": round(traffic(ORDERS[item.requested.order], size).share, 4),
+        "model_share": round(item.requested.model.share, 4),
         "dma_gb_per_s": round(dma / 1e9, 4),
         "dma_paper_link_gb_per_s": round(copied(size, paper.MEMCPY, paper.SET_UP) / 1e9, 4),
         "times_dma": round(measured / dma, 2),

@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Measured, Requested
+from sim.gather.rates import Measured, Requested
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, COLOURS, TAGS, return_path
 from sim.gather.reproduce.requested import GatherRequest
-from sim.golden.pcie_link import MAX_READ, traffic, under_way
+from sim.golden.pcie_link import MAX_READ, under_way
 from sim.reproduce.figure import (
     Claim,
     Figure,
@@ -77,8 +77,7 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
 
 def row(item: Measured) -> dict[str, Any]:
     """Return what is known of one point."""
-    requested = item.requested
-    model = traffic(ORDERS[requested.order], requested.row_bytes)
+    requested, model = item.requested, item.requested.model
     request = requested.row_bytes / model.requests
     rate = requested.reads * request / requested.latency_cycles * CLOCK_HZ
     return {

@@ -1,6 +1,7 @@
 """Reads tables and idxs from files; whatever is neither is refused in one line."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from sim.gather.workload import GatherWorkload, Order
 from sim.golden import pcie_link
 from sim.workloads.arrays import read_array
 from tests.rejects import rejects
+
+SMALL = np.zeros((3, 4), "f4")
 
 
 @pytest.fixture
@@ -31,9 +34,7 @@ def saved(tmp_path):
 def test_files_are_what_numpy_says(saved, kind, idx_bytes, element):
     table = np.arange(7 * 8 * 3).reshape(7, 8, 3).astype(element)
     idxs = np.array([6, 0, 3, 3], kind)
-    result = gathering(
-        GatherWorkload(table=table is None or saved("table", table), idx=saved("idx", idxs))
-    )
+    result = gathering(GatherWorkload(table=saved("table", table), idx=saved("idx", idxs)))
     assert result.idxs.dtype.itemsize == idx_bytes
     assert result.required.tobytes() == table[idxs].tobytes()
 
@@ -44,17 +45,12 @@ def test_a_mini_batch_names_rows_of_a_random_table():
     assert result.table.shape == (300, 20)
     assert len(set(result.idxs.tolist())) == len(result.idxs) > 2
     assert np.array_equal(gathering(requested).required, result.required)
-    assert not np.array_equal(
-        gathering(GatherWorkload(**{**vars(requested), "seed": 2})).table, result.table
-    )
+    assert not np.array_equal(gathering(replace(requested, seed=2)).table, result.table)
 
 
 def test_orders_are_the_golden_model_s():
-    assert [order.golden for order in Order] == [
-        pcie_link.merged,
-        pcie_link.aligned,
-        pcie_link.naive,
-    ]
+    golden = [pcie_link.merged, pcie_link.aligned, pcie_link.naive]
+    assert [order.golden for order in Order] == golden
     assert [order.code for order in Order] == [0, 1, 2]
 
 
@@ -81,18 +77,14 @@ test_settings_have_limits = rejects(
 @pytest.mark.parametrize(
     ("table", "idx", "reason"),
     [
-        (np.zeros((3, 4), "f4"), np.array([3]), "idxs must be less than the 3 rows of the .*: 3"),
-        (
-            np.zeros((3, 4), "f4"),
-            None,
-            "idxs .* rows .*; without --idx they are drawn from .* uk:.*",
-        ),
-        (np.zeros((3, 4), "f4"), np.array([-1]), ".*idx.npy: idxs must not be negative: -1"),
-        (np.zeros((3, 4), "f4"), np.array([0.5]), r".* integers \[idxs\], not float64 \[1\]"),
-        (np.zeros((3, 4), "f4"), np.array([[1]]), r".* \[idxs\], not int64 \[1, 1\]"),
-        (np.zeros((3, 4), "f4"), np.array([], int), ".*idx.npy: has no idxs"),
-        (np.zeros((3, 4), "f4"), np.array([True]), r".* \[idxs\], not bool \[1\]"),
-        (np.zeros((3, 4), "f4"), np.array([1], "m8[s]"), r".* not timedelta64\[s\] \[1\]"),
+        (SMALL, np.array([3]), "idxs must be less than the 3 rows of the .*: 3"),
+        (SMALL, None, "idxs .* rows .*; without --idx they are drawn from .* uk:.*"),
+        (SMALL, np.array([-1]), ".*idx.npy: idxs must not be negative: -1"),
+        (SMALL, np.array([0.5]), r".* integers \[idxs\], not float64 \[1\]"),
+        (SMALL, np.array([[1]]), r".* \[idxs\], not int64 \[1, 1\]"),
+        (SMALL, np.array([], int), ".*idx.npy: has no idxs"),
+        (SMALL, np.array([True]), r".* \[idxs\], not bool \[1\]"),
+        (SMALL, np.array([1], "m8[s]"), r".* not timedelta64\[s\] \[1\]"),
         (None, np.array([1 << 40]), "a random table of .* stays in its file"),
         (np.zeros((3, 65537), "u1"), np.array([1]), ".* 65536 bytes: 65537; cut each .*reshape.*"),
         (np.zeros(0, "f4"), np.array([1]), ".*: expected rows of numbers, .*"),
@@ -119,9 +111,8 @@ def test_a_table_stays_in_its_file(tmp_path, saved):
     table = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(1 << 20, 1024))  # holes
     table[[3, -1]] = np.arange(2048).reshape(2, 1024)
     assert isinstance(read_array(path), np.memmap)
-    result = gathering(
-        GatherWorkload(table=str(path), idx=saved("idx", np.array([len(table) - 1])))
-    )
+    idx = saved("idx", np.array([len(table) - 1]))
+    result = gathering(GatherWorkload(table=str(path), idx=idx))
     assert result.required.tobytes() == table[-1].tobytes()
     image = tmp_path / "host.bin"
     Places(result, 4).write_image(image)

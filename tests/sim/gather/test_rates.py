@@ -6,9 +6,8 @@ from statistics import fmean
 import pytest
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Requested, measure, posts_of
+from sim.gather.rates import Requested, measure, posts_of
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
-from sim.golden.pcie_link import traffic
 from sim.surroundings.pcie.params import Split
 
 PARAMS = GatherOnHostParams()
@@ -33,7 +32,7 @@ def test_share_of_the_best_case():
         of_order = [item for item in result if item.requested.order is order]
         assert low <= fmean(item.share for item in of_order) <= high, of_order
         for item in of_order:
-            assert item.share <= 1.02 * traffic(ORDERS[order], item.requested.row_bytes).share
+            assert item.share <= 1.02 * item.requested.model.share
 
 
 def test_small_rows_and_any_order_of_completions():
