@@ -17,7 +17,11 @@ def gather_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all products, each with its label."""
     template = environment(HERE).get_template("gather.html.j2")
     rows = [
-        (label, run, fates(run["nodes"]), figures(run), switch_figures(run)) for label, run in runs
+        (
+            *(label, run, fates(run["nodes"]), figures([*run["nodes"], run["all"]])),
+            figures(run.get("network", {}).get("switches", [])),
+        )
+        for label, run in runs
     ]
     return Section("Sparse products", template.render(runs=rows))
 
@@ -37,17 +41,10 @@ def fates(nodes: Sequence[Mapping[str, Any]]) -> Any:
     return figure(traces, {"barmode": "stack", "yaxis": {"title": {"text": "idxs"}}}, height=20)
 
 
-def figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return every figure of each node and of all together, by its name."""
-    columns = [dict(flat(node)) for node in (*run["nodes"], run["all"])]
-    return [(name, [column.get(name) for column in columns]) for name in columns[-1]]
-
-
-def switch_figures(run: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return every figure of each switch, by its name."""
-    switches = run.get("network", {}).get("switches", [])
-    columns = [dict(flat(switch)) for switch in switches]
-    names = [name for name in columns[0] if name != "name"] if columns else []
+def figures(parts: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Any]]]:
+    """Return every figure of the last of some parts of a run, by its name, for all parts."""
+    columns = [dict(flat(part)) for part in parts]
+    names = [name for name in columns[-1] if name != "name"] if columns else []
     return [(name, [column.get(name) for column in columns]) for name in names]
 
 

@@ -224,17 +224,11 @@ def engine_registers(params: GatherEngineParams) -> RegisterMap:
 
 def constants(params: GatherEngineParams) -> dict[str, int]:
     """Return the values of the fields that never change."""
+    names = "idx_bits stride_bits to_memory to_stream to_host card_idxs kept_parts descriptors"
     return {
         "identity": IDENTITY,
         "version": VERSION,
-        "idx_bits": params.idx_bits,
-        "stride_bits": params.stride_bits,
         "device_address_bits": params.address_bits,
         "work_queue": params.requests,
-        "to_memory": int(params.to_memory),
-        "to_stream": int(params.to_stream),
-        "to_host": int(params.to_host),
-        "card_idxs": int(params.card_idxs),
-        "kept_parts": params.kept_parts,
-        "descriptors": params.descriptors,
+        **{name: int(getattr(params, name)) for name in names.split()},
     }

@@ -9,20 +9,21 @@ from hdl.common.streams import cut_ready
 from hdl.gather.datapath import GatherDatapath
 from hdl.gather.engine_params import DESCRIPTORS, IDXS, ROWS, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
-from hdl.gather.params import ROW_READ
 from hdl.pcie.read_share import COUNT_BITS, ReadShare
+
+#: names the ports that are the datapath's
+OF_DATAPATH = ("table", "joined", "first", "limit", "read_limit", "rows", "read")
 
 
 class RowFetcher(Component):
     """Fetches the rows of ``table`` whose idxs are in ``arrays``, in the order of the idxs.
 
-    ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
-    ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
-    ``requested``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`. With
-    ``params.card_idxs``, ``card_requested`` and ``card_beats`` read idxs from device memory. With
-    ``params.descriptors``, ``descriptor_requested`` and ``descriptor_beats`` are the ports of a
-    third user of host memory, whose beats are always taken. ``idx_waits``: a row could be
-    requested, but no idx is there.
+    ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; :data:`OF_DATAPATH` names
+    those of a :class:`GatherDatapath`; ``requested``, ``answers``, ``most`` and ``under_way`` are
+    those of a :class:`ReadShare`. With ``params.card_idxs``, ``card_requested`` and ``card_beats``
+    read idxs from device memory. With ``params.descriptors``, ``descriptor_requested`` and
+    ``descriptor_beats`` are the ports of a third user of host memory, whose beats are always
+    taken. ``idx_waits``: a row could be requested, but no idx is there.
 
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
     idx to ``requested``, :attr:`latency` from a row's last answer to its last beat.
@@ -36,13 +37,7 @@ class RowFetcher(Component):
             params,
             arrays=In(stream.Signature(params.idx_array)),
             idx_failed=Out(1),
-            table=In(params.gather.table),
-            joined=In(1),
-            first=In(params.gather.first_bits),
-            limit=In(3),
-            read_limit=Out(3),
-            rows=Out(stream.Signature(params.gather.beat)),
-            read=Out(ROW_READ),
+            **{name: datapath.signature.members[name] for name in OF_DATAPATH},
             requested=Out(stream.Signature(share.shared.cutter.request)),
             answers=In(stream.Signature(share.shared.beat)),
             most=In(COUNT_BITS),

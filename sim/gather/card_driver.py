@@ -9,7 +9,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import MemoryRegion
 
-from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
+from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES
 from sim.gather.engine_side import engine_side
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.host.request import Request, Table
@@ -63,15 +63,10 @@ class CardDriver:
         self.registers: Any = None
         cocotb.start_soon(self.answer_interrupts())
 
-    @property
-    def engine(self) -> GatherEngineParams:
-        """Return the sizes of the engine."""
-        return self.params.engine
-
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
         self.dut.limit.value = read_size
-        if self.engine.to_host:
+        if self.params.engine.to_host:
             self.dut.payload_limit.value = payload
         result = await self.model.begin(read_size, payload)
         self.dut.function_master.value = 1
@@ -95,7 +90,7 @@ class CardDriver:
 
     def drive(self, bar: Any) -> None:
         """Let the software that a user's host runs reach the card's registers by ``bar``."""
-        side = engine_side(self.engine)
+        side = engine_side(self.params.engine)
         build = {**side.build, "orders": (*side.build["orders"], NO_ORDER)}
         memory = HostMemory(self.memory, self.base)
         self.registers = HostProgram(self.dut, bar, replace(side, build=build), memory)

@@ -25,7 +25,8 @@ class SimulatedEngine:
     def __init__(self, dut: Any, build: Build, memory_bytes: int) -> None:
         self.dut, self.build = dut, build
         on_card = build.fixed["to_memory"] or build.fixed["card_idxs"]
-        self.card: Any = memory_behind(dut, "m_axi") if on_card else None
+        if on_card:
+            self.read_card = memory_behind(dut, "m_axi").read
         self.packets: list[tuple[bytes, bool]] = []
         self.interrupts = 0
         dut.msix_sent.value = dut.msix_failed.value = 0
@@ -34,6 +35,7 @@ class SimulatedEngine:
             dut.payload_limit.value = PAYLOAD
         bars = [(BAR, BAR_BYTES)]
         self.host = HostMemory(dut, ("rq", "rc", "cq", "cc"), memory_bytes, bars=bars)
+        self.read_memory, self.write_memory = self.host.read, self.host.write
         self.window: Any = None
 
     async def start(self) -> None:
@@ -90,15 +92,3 @@ class SimulatedEngine:
             self.pause()
         came, self.interrupts = bool(self.interrupts), 0
         return came
-
-    def read_memory(self, address: int, size: int) -> bytes:
-        """Return bytes of host memory."""
-        return self.host.read(address, size)
-
-    def write_memory(self, address: int, data: bytes) -> None:
-        """Write bytes of host memory."""
-        self.host.write(address, data)
-
-    def read_card(self, address: int, size: int) -> bytes:
-        """Return bytes of device memory."""
-        return self.card.read(address, size)

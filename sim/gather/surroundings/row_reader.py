@@ -1,14 +1,16 @@
 """Puts the datapath of a gather in front of a requester of its own."""
 
 from amaranth.hdl import Module
-from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.gather.datapath import GatherDatapath
-from hdl.gather.params import ROW_READ, GatherParams
+from hdl.gather.params import GatherParams
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.read_requester import ReadRequester
+
+#: names the ports that are the datapath's
+OF_DATAPATH = ("table", "joined", "first", "limit", "idxs", "rows", "read")
 
 
 class RowReader(Component):
@@ -27,13 +29,7 @@ class RowReader(Component):
         self.latency = ReadRequester(params.reads).latency + datapath.latency
         super().__init__(
             params,
-            table=In(params.table),
-            joined=In(1),
-            first=In(params.first_bits),
-            limit=In(3),
-            idxs=In(stream.Signature(params.idx)),
-            rows=Out(stream.Signature(params.beat)),
-            read=Out(ROW_READ),
+            **{name: datapath.signature.members[name] for name in OF_DATAPATH},
             idle=Out(1),
             rq=Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
             rc=In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),

@@ -11,6 +11,7 @@ from sim.gather.engine_side import engine_side
 from sim.gather.host.gather_engine import Engine, GatherFailed
 from sim.gather.host.request import Request, Table
 from sim.gather.host.ring import DESCRIPTOR_BYTES, Ring
+from sim.gather.host.unified_table import aligned
 from sim.harness.host_program import HostProgram
 from sim.harness.session import RunFailed
 from sim.network_switch.step.params import RING_PLACES, ROOM_BITS, WorkersParams
@@ -23,7 +24,6 @@ from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.endpoint_rams import EndpointRams
 
 LANE_BYTES = 2
-ALIGNMENT = 64
 COMPLETIONS = DESCRIPTOR_BYTES * RING_PLACES  #: place of completions, behind the ring
 STALE = 0xA5  #: what the card's memory of features holds before rows come
 
@@ -150,8 +150,3 @@ class GatheringWorker(EndpointProgram):
                     f"worker {self.number}, turn {turn}: byte {byte % self.row_bytes} of the row of"
                     f" vertex {vertex} is {octets[byte]:#x} in HBM, must be {right[byte]:#x}"
                 )
-
-
-def aligned(address: int) -> int:
-    """Return the least multiple of ALIGNMENT that is not below ``address``."""
-    return -(-address // ALIGNMENT) * ALIGNMENT

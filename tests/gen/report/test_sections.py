@@ -83,7 +83,8 @@ def test_what_became_of_the_idxs():
 
 
 def test_figures_by_node():
-    assert figures(sample.gather(all=sample.node(goodput=0.25))) == [
+    run = sample.gather(all=sample.node(goodput=0.25))
+    assert figures([*run["nodes"], run["all"]]) == [
         ("goodput", [0.5, 0.5, 0.25]),
         ("prs_per_packet.reads", [3.0, 3.0, 3.0]),
         ("prs_per_packet.responses", [None, None, None]),

@@ -217,27 +217,17 @@ class CardRing:
     def __init__(self, card, places):
         self.card, self.places, self.ring = card, places, None
 
-    async def run(self, name, *args):
-        """Await a method of the software's ring."""
+    def __getattr__(self, name):
+        """Return what awaits a method of the software's ring."""
 
-        def method(engine):
+        def method(engine, *args):
             self.ring = self.ring or Ring(engine, self.card.base + RING, self.places)
             return getattr(self.ring, name)(*args)
 
-        return await self.card.registers.do(method)
-
-    async def open(self):
-        await self.run("open")
-
-    async def close(self):
-        await self.run("close")
-
-    async def read(self):
-        """Return how many requests the engine has read since the ring was opened."""
-        return await self.run("read")
+        return lambda *args: self.card.registers.do(lambda engine: method(engine, *args))
 
     async def submit(self, *requests):
-        await self.run("write", *map(self.card.on_bus, requests))
+        await self.write(*map(self.card.on_bus, requests))
 
     async def put(self, *octets):
         """Write descriptors of 64 bytes into the next places, and tell the engine how many."""

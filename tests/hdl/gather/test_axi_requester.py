@@ -78,16 +78,23 @@ class RequesterBench(Bench):
         self.requests.append(request)
         return request
 
+    async def some(self, count):
+        """Make requests of any size anywhere, and check their beats."""
+        requests = []
+        for _ in range(count):
+            size = 4 * random.choice((1, 2, random.randint(1, 64), 1024))
+            place = random.choice((4 * random.randrange(1 << 62), TOP - 8192)) % (TOP - 4096)
+            requests.append(self.request(place, size))
+        await self.settle(60)
+        self.check(requests)
+
     def check(self, requests):
         """Compare all beats with what was requested, of which what has failed has a cause."""
         beats = iter(self.beats.beats)
         pieces = []
         for request in requests:
             place, end, lost = request["address"], request["address"] + request["bytes"], False
-            pieces += [
-                (part.address, part.size)
-                for part in cut(request["address"], request["bytes"], self.most)
-            ]
+            pieces += [(part.address, part.size) for part in cut(place, end - place, self.most)]
             while place < end:
                 beat = next(beats)
                 step = min(self.size - place % self.size, end - place)
@@ -103,18 +110,11 @@ class RequesterBench(Bench):
         assert self.bursts == [(a * self.size, b - a + 1) for a, b in lines]
 
 
-def some_request():
-    size = 4 * random.choice((1, 2, random.randint(1, 64), 1024))
-    return random.choice((4 * random.randrange(1 << 62), TOP - 8192)) % (TOP - 4096), size
-
-
 @crossed(stalls=STALLS, fails=[0.0, 0.1], us=200)
 async def requests_are_answered_in_order(dut, stalls, fails):
     bench = await RequesterBench(dut, stalls, fails).begin()
     events = bench.tally()
-    requests = [bench.request(*some_request()) for _ in range(60)]
-    await bench.settle(60)
-    bench.check(requests)
+    await bench.some(60)
     assert dut.idle.value
     lost = [any(bench.bad(a + k * bench.size) for k in range(n)) for a, n in bench.bursts]
     expected = {"sent": len(bench.bursts), "failed": sum(lost), "stranger": 0, "abandoned": 0}
@@ -153,9 +153,7 @@ async def what_was_not_sent_is_forgotten(dut):
     assert len(bench.bursts) == sent
     bench.forget()
     bench.bursts.clear()
-    requests = [bench.request(*some_request()) for _ in range(5)]
-    await bench.settle(60)
-    bench.check(requests)
+    await bench.some(5)
 
 
 @crossed(cut=range(1, 25), us=50)
@@ -172,9 +170,7 @@ async def nothing_is_left_after_a_reset(dut, cut):
     assert not any(bench.value("bus").values())
     bench.bursts.clear()
     bench.fails, events = float(cut % 3 == 0), bench.tally()
-    requests = [bench.request(*some_request()) for _ in range(6)]
-    await bench.settle(60)
-    bench.check(requests)
+    await bench.some(6)
     assert events["failed"] == bench.fails * len(bench.bursts)
 
 

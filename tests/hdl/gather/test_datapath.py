@@ -4,19 +4,16 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
 
-from hdl.gather.params import ROW_READ, SHARE, GatherParams, ReadOrder
+from hdl.gather.params import SHARE, GatherParams, ReadOrder
 from hdl.pcie.params import ReadRequesterParams
 from sim.gather.golden.rows import Table, gather, reads
 from sim.gather.rates import ORDERS
 from sim.gather.surroundings.row_reader import RowReader
 from sim.golden.pcie_requester import Cause
 from sim.harness.axi_streams import AxiMonitor
-from sim.harness.payloads import pack
-from sim.harness.records import Reports
-from sim.harness.streams import Sink, Source, crossed, never, often, sample
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import crossed, never, often, sample
 from sim.surroundings.pcie_host import HostModel
 from tests.hdl.gather import draw
 from tests.hdl.gather.engine_bench import outcomes
@@ -36,44 +33,36 @@ MEMORY = 1 << 17  #: bytes
 test_gather_datapath = simulated(RowReader, SIZES, __name__)
 
 
-class Card:
+class Card(Bench):
     """A card in a slot of a root complex, whose memory has random bytes."""
 
     def __init__(self, dut, stall):
-        self.dut, self.params = dut, params_in_simulator(GatherParams)
-        dut.joined.value = dut.first.value = 0
-        self.idxs = Source(dut, "idxs", stall=stall)
-        self.rows = Sink(dut, "rows", stall=stall)
+        super().__init__(dut, (stall, stall), limit=2)
         self.rq = RqMonitor(dut, stall=None)
         self.model = HostModel(dut, "rq", "rc")
         self.memory, self.base = self.model.memory(random.randbytes(MEMORY))
-        self.read = Reports(dut, "read", ROW_READ)
+        self.read = self.reports("read")
+        self.size = self.params.reads.data_bits // 8
+        _ = self.idxs, self.rows
 
     async def begin(self):
         """Let the host set the device up: reads of 512 bytes, completions of 256."""
         sample(self.dut)
-        self.dut.limit.value = 2
         await self.model.begin()
         return self
 
     async def send(self, base, table, idxs, order):
         """Set a table from ``base`` on, and send the idxs of an array."""
-        settings = {
-            "base": base + table.base,
-            "rows": table.rows,
-            "row_bytes": table.row_bytes,
-            "stride": table.stride,
-            "order": order.value,
-        }
-        self.dut.table.value = pack(self.params.table, settings)
-        await ClockCycles(self.dut.clk, 4)
+        settings = vars(table) | {"base": base + table.base, "order": order.value}
+        self.set(table=settings)
+        await self.wait(4)
         self.idxs.extend([{"idx": idx, "final": k == len(idxs) - 1} for k, idx in enumerate(idxs)])
 
     async def issue(self, base, table, idxs, order):
         """Gather rows of a table from ``base`` on; return the beats of each."""
         before = len(self.rows.beats)
         await self.send(base, table, idxs, order)
-        beats = -(-table.row_bytes // (self.params.reads.data_bits // 8))
+        beats = -(-table.row_bytes // self.size)
         await self.rows.wait_for(before + beats * len(idxs))
         return [self.rows.beats[before + beats * k :][:beats] for k in range(len(idxs))]
 
@@ -81,19 +70,23 @@ class Card:
         """Gather rows, and compare every byte, why a row has none, and every read."""
         sent = len(self.rq.packets)
         rows = await self.issue(self.base, table, idxs, order)
-        memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
-        required_rows = gather(memory, table, idxs)
-        for k, (row, expected) in enumerate(zip(rows, required_rows, strict=True)):
-            assert [bool(beat["last"]) for beat in row] == [False] * (len(row) - 1) + [True]
+        for k, (row, expected) in enumerate(zip(rows, self.golden(table, idxs), strict=True)):
             assert {bool(beat["beyond"]) for beat in row} == {expected is None}
-            result = b"".join(
-                beat["data"].to_bytes(self.params.reads.data_bits // 8, "little")[: beat["bytes"]]
-                for beat in row
-            )
+            result = self.octets(row)
             assert result == (expected or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
             assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
         await self.quiet()
         assert self.reads(sent, self.base) == reads(table, idxs, ORDERS[order])
+
+    def golden(self, table, idxs):
+        """Return the rows that NumPy has in the host's memory."""
+        return gather(np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8), table, idxs)
+
+    def octets(self, beats):
+        """Return the bytes of beats, of which the last one, and no other, says that it is."""
+        assert [bool(beat["last"]) for beat in beats] == [False] * (len(beats) - 1) + [True]
+        data = (beat["data"].to_bytes(self.size, "little")[: beat["bytes"]] for beat in beats)
+        return b"".join(data)
 
     def reads(self, sent, base):
         """Return the reads on RQ after the first ``sent`` ones: offset from ``base``, and bytes."""
@@ -105,24 +98,17 @@ class Card:
     async def join(self, table, idxs, order, first):
         """Gather rows one after the other, from byte ``first`` of a beat on; compare them all."""
         before, reported = len(self.rows.beats), len(outcomes(self.read))
-        self.dut.joined.value, self.dut.first.value = 1, first
+        self.set(joined=1, first=first)
         await self.send(self.base, table, idxs, order)
-        beat_bytes = self.params.reads.data_bits // 8
-        count = -(-(first + len(idxs) * table.row_bytes) // beat_bytes)
+        count = -(-(first + len(idxs) * table.row_bytes) // self.size)
         await self.rows.wait_for(before + count)
         await self.quiet()
-        beats = self.rows.beats[before:]
-        assert [bool(beat["last"]) for beat in beats] == [False] * (count - 1) + [True]
-        result = b"".join(
-            beat["data"].to_bytes(beat_bytes, "little")[: beat["bytes"]] for beat in beats
-        )
-        memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
-        rows = gather(memory, table, idxs)
+        result, rows = self.octets(self.rows.beats[before:]), self.golden(table, idxs)
         assert result[first:] == b"".join(row or bytes(table.row_bytes) for row in rows)
         assert outcomes(self.read)[reported:] == [(row is None, False) for row in rows]
 
     async def quiet(self):
-        await ClockCycles(self.dut.clk, 10)
+        await self.wait(10)
         assert self.dut.idle.value
         assert not self.rows.missing
 
@@ -174,7 +160,7 @@ async def rows_that_are_joined(dut, order, stall):
         table = draw.table(size, MEMORY)
         idxs = [random.randrange(table.rows) for _ in range(random.randrange(1, 12))]
         idxs[random.randrange(len(idxs))] = random.choice([table.rows, 0])
-        await card.join(table, idxs, order, random.randrange(card.params.reads.data_bits // 8))
+        await card.join(table, idxs, order, random.randrange(card.size))
 
 
 @crossed(order=list(ReadOrder), us=200)
@@ -211,11 +197,10 @@ async def rows_where_the_host_has_no_memory(dut):
 async def one_row_alone(dut, order):
     """From idx to RQ, and from the last completion to the row, it takes as long as is said."""
     card = await Card(dut, never).begin()
-    component = RowReader(card.params)
-    beat = card.params.reads.data_bits // 8
+    component = card.component
     completions = AxiMonitor(dut, "rc")
-    for size in (beat, 4):
-        table = Table(base=1024, rows=16, row_bytes=size, stride=beat)
+    for size in (card.size, 4):
+        table = Table(base=1024, rows=16, row_bytes=size, stride=card.size)
         await card.gather(table, [3], order)
         sent = card.rq.packets[-1].begun - card.idxs.cycles[-1]
         assert sent == component.request_latency <= 12

@@ -46,6 +46,11 @@ class PosterBench(Bench):
                 "cause": 0,
             }
 
+    async def some_array(self):
+        """Post an array of any size to any address."""
+        octets, address = some_bytes(self.size), some_address() % TOP
+        await self.check(octets, address, await self.array(octets, address))
+
     def beats_of(self, octets):
         return -(-octets // self.size)
 
@@ -86,8 +91,7 @@ async def arrays_follow_each_other(dut, stalls):
     """The next array begins up to three cycles after the last has ended."""
     bench = await PosterBench(dut, stalls).begin()
     for _ in range(12):
-        octets, address = some_bytes(bench.size), some_address() % TOP
-        await bench.check(octets, address, await bench.array(octets, address))
+        await bench.some_array()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -143,8 +147,7 @@ async def a_halt_ends_an_array(dut, stalls, near):
         assert (len(bench.data.beats), len(bench.moved.beats)) == (count, moved)
         assert count == sum(bench.beats_of(request["bytes"]) for request in bench.writes.beats)
         bench.forget_all()
-        octets, address = some_bytes(bench.size), some_address() % TOP
-        await bench.check(octets, address, await bench.array(octets, address))
+        await bench.some_array()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -171,5 +174,4 @@ async def nothing_is_left_after_a_reset(dut, cut):
     await bench.wait(cut)
     await bench.reset(1)
     bench.forget_all()
-    octets, address = some_bytes(bench.size), some_address() % TOP
-    await bench.check(octets, address, await bench.array(octets, address))
+    await bench.some_array()
