@@ -5,17 +5,10 @@ from dataclasses import replace
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from hdl.common.axi import (
-    Axi4Signature,
-    AxiReadSignature,
-    AxiStreamSignature,
-    AxiWriteSignature,
-    BusSignature,
-)
+from hdl.common.axi import AxiStreamSignature, BusSignature
 from hdl.common.axi_read_port import AxiPortParams, full_bus
 from hdl.common.params import Params, choice, same_as, whole
 from hdl.gather.params import SHARE, GatherParams
-from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShareParams
@@ -230,11 +223,6 @@ class GatherEngineParams(Params):
         )
 
     @property
-    def completer(self) -> CompleterParams:
-        """Return the sizes of the completer of register accesses."""
-        return CompleterParams(data_bits=self.data_bits, address_bits=REGISTER_ADDRESS_BITS)
-
-    @property
     def port(self) -> AxiPortParams:
         """Return the sizes of the port to device memory."""
         return AxiPortParams(
@@ -275,13 +263,6 @@ class GatherEngineParams(Params):
         return WORK["count"].width + WORK["row_bytes"].width
 
     @property
-    def axi(self) -> Axi4Signature | AxiReadSignature | AxiWriteSignature:
-        """Return the bus to device memory, with the channels that the build uses."""
-        if self.to_memory and self.card_idxs:
-            return full_bus(self.read_port, self.port)
-        return self.port.write_bus if self.to_memory else self.read_port.read_bus
-
-    @property
     def device_port(self) -> str:
         """Return the name of the port to device memory, which may be one of two managers."""
         return "m_axi" if self.over_pcie else "m_axi_device"
@@ -290,8 +271,12 @@ class GatherEngineParams(Params):
     def ends(self) -> dict[str, BusSignature]:
         """Return the ports that lead to the card: device memory, a consumer of rows."""
         ends: dict[str, BusSignature] = {}
-        if self.to_memory or self.card_idxs:
-            ends[self.device_port] = self.axi
+        if self.to_memory and self.card_idxs:
+            ends[self.device_port] = full_bus(self.read_port, self.port)
+        elif self.to_memory:
+            ends[self.device_port] = self.port.write_bus
+        elif self.card_idxs:
+            ends[self.device_port] = self.read_port.read_bus
         if self.to_stream:
             ends["m_axis"] = self.axis
         return ends

@@ -51,9 +51,7 @@ def draw_bytes(axes: Any, figures: Mapping[str, float]) -> None:
             axes.text(middle, 0, f"{count / whole:.1%}", ha="center", va="center", color="white")
         left += count / 1e3
     axes.set_title("what came from the host", fontsize=10)
-    axes.set_xlabel("kilobytes on links")
-    axes.set_yticks([])
-    axes.set_ylim(-0.5, 1.1)
+    axes.set(xlabel="kilobytes on links", yticks=[], ylim=(-0.5, 1.1))
     axes.legend(loc="upper left", fontsize=8, frameon=False)
 
 
@@ -67,8 +65,7 @@ def draw_orders(axes: Any, requested: GatherWorkload, row_bytes: int, share: flo
     axes.bar([place], [height], 0.3, color=RTL, label="this run, RTL, with its idxs")
     axes.text(place, height / 2, f"{height:.1f}", ha="center", color="white")
     axes.set_title("rows' share of the link's best case", fontsize=10)
-    axes.set_ylabel("%")
-    axes.set_ylim(0, 130)
+    axes.set(ylabel="%", ylim=(0, 130))
     axes.legend(loc="upper right", fontsize=8, frameon=False)
 
 
@@ -80,6 +77,5 @@ def draw_bandwidths(axes: Any, engines: Sequence[float], best: float) -> None:
     axes.axhline(best / 1e9, color="0.4", linestyle="--", label="best case of a link")
     axes.set_title("bandwidth of each engine", fontsize=10)
     axes.set_ylabel("GB/s")
-    axes.set_xlim(-0.7, len(engines) - 0.3)
-    axes.set_ylim(0, 1.3 * max(best, *engines) / 1e9)
+    axes.set(xlim=(-0.7, len(engines) - 0.3), ylim=(0, 1.3 * max(best, *engines) / 1e9))
     axes.legend(loc="upper right", fontsize=8, frameon=False)

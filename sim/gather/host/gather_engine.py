@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from threading import Lock
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,24 +23,6 @@ SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
 ADDRESSES = ("idx_address", "base", "destination", "completion")  #: each in two registers
 
 
-@runtime_checkable
-class Interrupted(Protocol):
-    """Describes a device whose interrupts a program can wait for."""
-
-    def wait_interrupt(self, seconds: float) -> bool:
-        """Wait for an interrupt, also one since the last wait; return whether one has come."""
-        ...
-
-
-@runtime_checkable
-class CardMemory(Protocol):
-    """Describes a device whose own memory the host can read, which a real card does not allow."""
-
-    def read_card(self, address: int, size: int) -> bytes:
-        """Return ``size`` bytes of device memory."""
-        ...
-
-
 class GatherFailed(DeviceError):
     """Reports that a request did not end as DONE; ``completion`` is its completion."""
 
@@ -57,6 +39,10 @@ class Engine:
     ``registers`` is an object of the generated driver's class on the same device, whose memory is
     the host's, at the addresses that the card's bus uses. ``seconds`` is the longest wait for the
     hardware. Raises :class:`DeviceError` if the device holds another design than ``build``.
+
+    A device may have ``wait_interrupt(seconds)``, which waits for an interrupt, also one since the
+    last wait, and returns whether one has come; and ``read_card(address, size)``, which returns
+    bytes of device memory, as that of a real card does not.
     """
 
     def __init__(self, device: Device, registers: Any, build: Build) -> None:
@@ -132,13 +118,11 @@ class Engine:
         Those that were posted are in host memory. :class:`DeviceError` where the host cannot see
         device memory: on a card the rows are for what consumes them there.
         """
-        size = request.table.row_bytes
-        if request.posted:
-            octets = self.device.read_memory(request.destination, request.count * size)
-        elif isinstance(self.device, CardMemory):
-            octets = self.device.read_card(request.destination, request.count * size)
-        else:
+        size, device = request.table.row_bytes, self.device
+        read = device.read_memory if request.posted else getattr(device, "read_card", None)
+        if read is None:
             raise DeviceError("the host does not see this card's memory")
+        octets = read(request.destination, request.count * size)
         return np.frombuffer(octets, np.uint8).reshape(request.count, size)
 
     def gather(self, request: Request, *, to: int) -> NDArray[np.uint8]:
@@ -180,14 +164,15 @@ class Engine:
 
     def _sleep_until_ended(self, request: Request) -> None:
         """Look after each interrupt, of which several requests may have one."""
-        if not isinstance(self.device, Interrupted):
+        wait_interrupt = getattr(self.device, "wait_interrupt", None)
+        if wait_interrupt is None:
             raise DeviceError("this device gives no interrupts")
         end = time.monotonic() + self.seconds
         while self.completion(request) is None:
             left = end - time.monotonic()
             if left <= 0:
                 raise DeviceError(f"the gather has not ended within {self.seconds:g} s")
-            self.device.wait_interrupt(left)
+            wait_interrupt(left)
 
     def _wait(self, condition: Any, what: str) -> None:
         wait_until(self.device, condition, what, self.seconds)

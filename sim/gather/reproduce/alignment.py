@@ -180,8 +180,7 @@ def draw_bandwidth(axes: Axes, rows: Rows, dma: float) -> None:
     """Draw bandwidths by size."""
     lines(axes, rows, "rtl_gb_per_s")
     axes.axhline(dma / 1e9, color="0.4", linestyle="--", label="gathered by processor, DMA (model)")
-    axes.set_ylabel("GB/s of rows")
-    axes.set_ylim(0, 16)
+    axes.set(ylabel="GB/s of rows", ylim=(0, 16))
 
 
 def draw_share(axes: Axes, rows: Rows) -> None:
@@ -196,8 +195,7 @@ def draw_share(axes: Axes, rows: Rows) -> None:
             axes.axhspan(100 * papers[0], 100 * papers[1], color=colour, alpha=0.15, lw=0)
     axes.plot([], [], "kx", label="arithmetic: headers, tags")
     axes.axhspan(0, 0, color="0.5", alpha=0.3, label="paper, 1,028 to 1,044 B")
-    axes.set_ylabel("% of the best case")
-    axes.set_ylim(60, 104)
+    axes.set(ylabel="% of the best case", ylim=(60, 104))
 
 
 def lines(axes: Axes, rows: Rows, column: str, times: int = 1) -> None:
@@ -207,5 +205,4 @@ def lines(axes: Axes, rows: Rows, column: str, times: int = 1) -> None:
         sizes = [item["row_bytes"] for item in of_order]
         values = [times * item[column] for item in of_order]
         axes.plot(sizes, values, "o-", color=colour, label=f"{order}, RTL")
-    axes.set_xlabel("bytes of a row")
-    axes.set_xticks(sorted({item["row_bytes"] for item in rows}))
+    axes.set(xlabel="bytes of a row", xticks=sorted({item["row_bytes"] for item in rows}))

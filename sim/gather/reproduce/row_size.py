@@ -212,5 +212,4 @@ def draw_speed_up(axes: Axes, rows: Rows) -> None:
 def finish(axes: Axes, label: str) -> None:
     """Name the axes, and leave room for what lines are."""
     doubling(axes, SIZES, "bytes of a row")
-    axes.set_ylabel(label)
-    axes.set_ylim(0, 1.6 * axes.get_ylim()[1])
+    axes.set(ylabel=label, ylim=(0, 1.6 * axes.get_ylim()[1]))

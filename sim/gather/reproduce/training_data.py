@@ -128,5 +128,4 @@ def draw(axes: Axes, *, rows: Rows, cards: int) -> None:
             axes.axhspan(*paper.GAINS[order, cards], color=colour, alpha=0.2, lw=0)
     axes.axhspan(0, 0, color="0.5", alpha=0.3, label="the paper's trainings")
     axes.set_xticks(range(len(paper.FEATURES)), [*paper.FEATURES])
-    axes.set_ylabel("times DMA, on the paper's links")
-    axes.set_ylim(0, 4)
+    axes.set(ylabel="times DMA, on the paper's links", ylim=(0, 4))

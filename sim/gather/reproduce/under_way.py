@@ -200,8 +200,7 @@ def draw(axes: Axes, rows: Rows) -> None:
         curve(*by_limit, "model_gb_per_s", "x", color="black")
     axes.plot([], [], "kx", label="arithmetic")
     doubling(axes, sorted({item["requests_allowed"] for item in rows}), "requests under way")
-    axes.set_ylabel("GB/s of rows")
-    axes.set_ylim(0, 16)
+    axes.set(ylabel="GB/s of rows", ylim=(0, 16))
 
 
 def draw_paper(axes: Axes) -> None:
@@ -217,5 +216,4 @@ def draw_paper(axes: Axes) -> None:
         label="measured, by its text",
     )
     axes.set_xlabel("% of the GPU that reads (1 %: 39 requests)")
-    axes.set_ylabel("GB/s of rows")
-    axes.set_ylim(0, 30)
+    axes.set(ylabel="GB/s of rows", ylim=(0, 30))

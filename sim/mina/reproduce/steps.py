@@ -100,8 +100,7 @@ def bandwidth() -> Figure:
         for name, curve in curves.items():
             axes.plot(BANDWIDTHS / 1e9, 1e3 * curve, label=name)
         axes.set_yscale("log")
-        axes.set_xlabel("GB/s of an all-reduce")
-        axes.set_ylabel("ms of a step")
+        axes.set(xlabel="GB/s of an all-reduce", ylabel="ms of a step")
 
     return Figure(
         name="bandwidth",

@@ -35,8 +35,7 @@ def draw_timeline(timeline: Timeline, title: str, path: Path) -> None:
         workers = range(len(timeline.intervals))
         middles = [ROOM * k + len(STAGES) / 2 for k in workers]
         axis.set_yticks(middles, [f"worker {k}" for k in workers])
-        axis.set_ylim(ROOM * len(workers) + 2, -0.5)
-        axis.set_xlim(0, place(end))
+        axis.set(ylim=(ROOM * len(workers) + 2, -0.5), xlim=(0, place(end)))
         axis.set_xlabel(
             "cycles of the RTL, and those of compute; empty: hosts use memories, or all wait"
         )

@@ -1,6 +1,7 @@
 """Tests the cuts of rows into requests, in all orders, at every byte of a line."""
 
 import random
+from functools import partial
 
 from hdl.common.axi import FOUR_KB
 from hdl.gather.params import MAX_ROW, SHARE, GatherParams, ReadOrder
@@ -24,14 +25,8 @@ class CutterBench(Bench):
     async def cut(self, order, row_bytes, starts):
         """Send rows that begin at ``starts``; check that their reads are those of ``order``."""
         self.set(table={"row_bytes": row_bytes, "order": order.value})
-        before, rows = len(self.requests.beats), []
-        for begin in starts:
-            row = {
-                "address": begin,
-                "beyond": random.getrandbits(1),
-                "final": random.getrandbits(1),
-            }
-            rows.append(row)
+        before, bit = len(self.requests.beats), partial(random.getrandbits, 1)
+        rows = [{"address": begin, "beyond": bit(), "final": bit()} for begin in starts]
         self.rows.extend(rows)
         await self.settle()
         result = iter(self.requests.beats[before:])
