@@ -8,7 +8,7 @@ in the shape that the component under test declares, unless ``shape`` gives anot
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, wraps
 from typing import Any, NoReturn
 
 import cocotb
@@ -391,6 +391,25 @@ def crossed(*together: Any, ms: int = 1, us: int = 0, **settings: Sequence[Any])
     """
     test = cocotb.test(timeout_time=us or ms, timeout_unit="us" if us else "ms")
     return lambda body: test(cocotb.parametrize(*together, **settings)(body))
+
+
+def benched(
+    bench: Callable[..., Any], *together: Any, ms: int = 1, us: int = 0, **settings: Sequence[Any]
+) -> Callable:
+    """Do as :func:`crossed` does with tests that take a ``bench`` of the design, which has begun.
+
+    A setting ``stalls`` is the bench's, and not handed to the test.
+    """
+
+    def decorate(body: Callable) -> Callable:
+        @wraps(body)
+        async def test(dut: Any, **values: Any) -> None:
+            stalls = [values.pop("stalls")] if "stalls" in values else []
+            await body(await bench(dut, *stalls).begin(), **values)
+
+        return crossed(*together, ms=ms, us=us, **settings)(test)
+
+    return decorate
 
 
 async def send(

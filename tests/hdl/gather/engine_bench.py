@@ -73,23 +73,27 @@ def on_card(sizes, module):
 class Bench:
     """A card whose host has random bytes in memory, and idxs and completions at known places."""
 
-    def __init__(self, dut):
+    def __init__(self, dut, stalls=False):
         self.params = params_in_simulator(CardParams)
-        self.dut = dut
+        self.dut, self.stalls = dut, stalls
         self.card = CardDriver(dut, self.params, random.randbytes(HOST_BYTES))
         self.settings = {name: 0 for name, _ in self.params.ram.settings}
 
-    async def begin(self, read_size=2, stalls=False, **settings):
-        """Set device memory's ``settings``, or that it ``stalls``; let the host find the card."""
+    async def begin(self, read_size=2, **settings):
+        """Set device memory's ``settings``, and that it ``stalls``; let the host find the card."""
         sample(self.dut)
         slow = {"aw_stall": 128, "w_stall": 128, "b_stall": 128, "write_latency": 100}
-        self.set(**(slow if stalls else {}) | settings)
+        self.set(**(slow if self.stalls else {}) | settings)
         await self.card.begin(read_size)
         return self
 
     def set(self, **settings):
         self.settings |= settings
         self.dut.settings.value = pack(self.params.ram.settings, self.settings)
+
+    async def wait(self, cycles):
+        """Wait for a number of cycles."""
+        await ClockCycles(self.dut.clk, cycles)
 
     @property
     def registers(self):
@@ -163,7 +167,7 @@ class Bench:
     async def stopped(self, request, wait):
         """Submit a request, and stop the engine ``wait`` cycles later; return how it ends."""
         await self.submit(request)
-        await ClockCycles(self.dut.clk, wait)
+        await self.wait(wait)
         await self.registers.write(stop=1)
         return (await self.card.completed(request))["outcome"]
 
@@ -186,7 +190,7 @@ class Bench:
         """Carry requests out, one behind the other; compare all that the host can see."""
         expected, requested = await self.device(), self.card.interrupts
         assert [_ async for _ in self.carried_out(requests, expected, ring=ring)]
-        await ClockCycles(self.dut.clk, QUIET)
+        await self.wait(QUIET)
         different = np.flatnonzero(await self.device() != expected)
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
         assert not self.dut.lost.value
@@ -207,7 +211,7 @@ class Bench:
         dut.function_in_process.value = 1
         await until(dut.clk, dut.function_done, 1)
         dut.function_in_process.value = dut.function_master.value = 0
-        await ClockCycles(dut.clk, 200)
+        await self.wait(200)
         assert not dut.function_done.value
 
 
@@ -288,7 +292,7 @@ class Posts:
         async for request, reported in bench.carried_out(requests, device, host):
             assert not reported.outcome
             packets += packets_of(host, request, most)
-        await ClockCycles(bench.dut.clk, QUIET)
+        await bench.wait(QUIET)
         places = [request.completion_address for request in requests]
         assert [(at, b"" if at in places else octets) for at, octets in self.seen] == packets
         assert np.array_equal(bench.card.host()[:COMPLETIONS], host[:COMPLETIONS])

@@ -13,7 +13,7 @@ from hdl.gather.engine_params import GatherEngineParams
 from hdl.pcie.descriptors import Cause
 from sim.golden.pcie_requester import cut
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed, never, often
+from sim.harness.streams import STALLS, benched, crossed, never, often
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -124,14 +124,13 @@ async def requests_are_answered_in_order(dut, stalls, fails):
     assert (events["stranger"], bench.value("bus")["broken"]) == (1, 1)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def reads_are_limited_while_nothing_takes_their_beats(dut):
-    bench = await RequesterBench(dut).begin()
+@benched(RequesterBench, us=50)
+async def reads_are_limited_while_nothing_takes_their_beats(bench):
     bench.beats.stall = lambda: True
     requests = [bench.request(4096 * k, bench.most) for k in range(40)]
     await bench.wait(600)
     assert len(bench.bursts) == bench.params.tags
-    assert not dut.idle.value
+    assert not bench.dut.idle.value
     bench.beats.stall = never
     await bench.settle(60)
     bench.check(requests)
@@ -174,10 +173,9 @@ async def nothing_is_left_after_a_reset(dut, cut):
     assert events["failed"] == bench.fails * len(bench.bursts)
 
 
-@crossed(writes=[False, True], us=50)
-async def the_state_of_both_buses_is_reported(dut, writes):
+@benched(RequesterBench, writes=[False, True], us=50)
+async def the_state_of_both_buses_is_reported(bench, writes):
     """An answer without a request breaks a bus; one that takes nothing is silent as well."""
-    bench = await RequesterBench(dut).begin()
     dropped = bench.record("bus", "bus", taken="")
     answer = {"resp": 0, "id": 0} if writes else {"data": 0, "resp": 0, "last": 1, "id": 0}
     (bench.m_axi_b if writes else bench.m_axi_r).append(answer)
@@ -218,9 +216,8 @@ async def a_completion_waits_for_the_one_before(dut):
     assert strobes == [0xFFFF << at % bench.size for at in places]
 
 
-@crossed(stalls=STALLS, us=50)
-async def a_completion_lands_at_its_place(dut, stalls):
-    bench = await RequesterBench(dut, stalls).begin()
+@benched(RequesterBench, stalls=STALLS, us=50)
+async def a_completion_lands_at_its_place(bench):
     seen = bench.record("visible")
     for k in range(20):
         address, octets = 16 * random.randrange(1 << 60), random.randbytes(16)
@@ -236,9 +233,8 @@ async def a_completion_lands_at_its_place(dut, stalls):
         assert beat["data"] >> 8 * at & (1 << 128) - 1 == int.from_bytes(octets, "little")
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-async def takes_its_latency(dut):
-    bench = await RequesterBench(dut).begin()
+@benched(RequesterBench, us=20)
+async def takes_its_latency(bench):
     bench.request(0x1000, 4)
     await bench.beats.wait_for(1)
     assert bench.m_axi_ar.cycles[0] - bench.requests.cycles[0] == AxiRequester.request_latency

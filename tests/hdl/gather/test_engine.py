@@ -5,7 +5,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_counters import COUNTED
 from hdl.gather.engine_params import Outcome
@@ -13,7 +12,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table
 from sim.golden.pcie_link import bytes_of_share
 from sim.harness.clock import cycle
-from sim.harness.streams import crossed
+from sim.harness.streams import benched, crossed
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather import draw
 from tests.hdl.gather.draw import DEVICE_BYTES, TABLE
@@ -22,10 +21,9 @@ from tests.hdl.gather.engine_bench import QUIET, SIZES, Bench, on_card
 test_gather_engine = on_card(SIZES, __name__)
 
 
-@crossed(order=list(ReadOrder), stalls=[False, True], us=500)
-async def every_byte_of_rows(dut, order, stalls):
+@benched(Bench, order=list(ReadOrder), stalls=[False, True], us=500)
+async def every_byte_of_rows(bench, order):
     """Sizes are near those of dwords, sectors, lines, beats, reads; both kinds of idxs occur."""
-    bench = await Bench(dut).begin(stalls=stalls)
     for size in [1, 3, 60, 64, 133, 1028, random.randrange(1, 1200), *draw.borders()]:
         table = draw.table(size)
         idxs = draw.idxs(table, draw.count(size))
@@ -52,10 +50,9 @@ async def many_idxs(dut, read_size, idx_bytes):
     await bench.gather(bench.drawn(8, 600, idx_bytes=idx_bytes, offset=offset))
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def requests_that_wait(dut):
+@benched(Bench, us=500)
+async def requests_that_wait(bench):
     """As many wait as the queue holds beside the one that runs; one more is refused."""
-    bench = await Bench(dut).begin()
     built = [bench.drawn(256, 16, offset=20 * k, completion=k, tag=k) for k in range(2)]
     await bench.gather(*built)
     await bench.gather(replace(built[0], count=0))
@@ -69,17 +66,16 @@ async def requests_that_wait(dut):
     assert await registers.read("queue_full")
     assert taken - 1 == bench.params.engine.requests + 1
     while await registers.read("busy") or await registers.read("queue_full"):
-        await ClockCycles(dut.clk, 100)
+        await bench.wait(100)
 
 
-@cocotb.test(timeout_time=800, timeout_unit="us")
-async def what_is_illegal_is_refused(dut):
+@benched(Bench, us=800)
+async def what_is_illegal_is_refused(bench):
     """Each fault comes alone, beside its nearest legal neighbour; then a size of rows among others.
 
     All other bits of these last requests are random, so that each bit goes the way to where it is
     judged, from registers and from a ring.
     """
-    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
     good = bench.request(table, draw.idxs(table, 5), idx_bytes=8, offset=3)
     requests = [
@@ -106,31 +102,28 @@ async def what_is_illegal_is_refused(dut):
         await bench.gather(good, ring=ring)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def a_place_of_completion_that_is_none(dut):
+@benched(Bench, us=500)
+async def a_place_of_completion_that_is_none(bench):
     """The lowest bits are not looked at to say so."""
-    bench = await Bench(dut).begin()
     request = bench.drawn(64, 2, tag=77)
     await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
     result = await bench.card.completed(request)
     assert (result["tag"], result["outcome"]) == (77, Outcome.ILLEGAL)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def an_interrupt_waits_for_its_completion(dut):
+@benched(Bench, us=500)
+async def an_interrupt_waits_for_its_completion(bench):
     """While the block does not tell the number of the completion's write, none may overtake it."""
-    bench = await Bench(dut).begin()
     bench.card.model.numbers.port = SimpleNamespace()  # that the engine does not hear
     before = bench.card.interrupts
     await bench.result(bench.drawn(64, 2))
-    await ClockCycles(dut.clk, QUIET)
+    await bench.wait(QUIET)
     assert bench.card.interrupts == before
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def counters_say_what_was_done(dut):
+@benched(Bench, us=500)
+async def counters_say_what_was_done(bench):
     """They count two requests, and the golden model says what."""
-    bench = await Bench(dut).begin()
     table = Table(base=TABLE + 512, rows=40, row_bytes=512, stride=512)
     built = [bench.request(table, [3, 40, 7], completion=k, destination=4096 * k) for k in range(2)]
     await bench.gather(*built)
@@ -160,10 +153,9 @@ async def counters_say_what_was_done(dut):
     assert (result["reads"], result["completions"]) == (5 + 600, 10 + 600)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def where_the_host_has_no_memory(dut):
+@benched(Bench, us=500)
+async def where_the_host_has_no_memory(bench):
     """Rows and idxs that are not there are zero and counted; the request says why, others not."""
-    bench = await Bench(dut).begin()
     card = bench.card
     table = Table(base=TABLE, rows=(1 << bench.params.engine.idx_bits) - 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, table.rows - 1, 6], destination=64)
@@ -196,10 +188,9 @@ async def where_device_memory_fails(dut):
     await bench.gather(request)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def reads_are_limited(dut):
+@benched(Bench, us=500)
+async def reads_are_limited(bench):
     """With two under way there are never more, and every byte is right."""
-    bench = await Bench(dut).begin()
     request, cycles = bench.drawn(256, 60), []
     for most in (2, 16):
         await bench.registers.write(most_reads=most, clear_counters=1)
@@ -210,10 +201,9 @@ async def reads_are_limited(dut):
     assert 2 * cycles[0] > 3 * cycles[1]
 
 
-@crossed(share=[20, 45], us=500)
-async def reads_keep_to_a_share(dut, share):
+@benched(Bench, share=[20, 45], us=500)
+async def reads_keep_to_a_share(bench, share):
     """In the middle of a request its data keeps the share, within 2 percent and a read."""
-    bench = await Bench(dut).begin()
     card, beat_bytes = bench.card, bench.params.engine.beat_bytes
     table = draw.table(256)
     count = int(bytes_of_share(share, 5000, beat_bytes)) // 256
@@ -223,10 +213,10 @@ async def reads_keep_to_a_share(dut, share):
     await card.submit(request)
     seen = []
     for _ in range(2):
-        await ClockCycles(dut.clk, 500 + 3500 * len(seen))
+        await bench.wait(500 + 3500 * len(seen))
         seen.append((cycle(), await bench.registers.read("engine_count")))
     (begin, before), (end, after) = seen
     had, allowed = after - before, bytes_of_share(share, end - begin, beat_bytes)
-    dut._log.info("%.4f of what the share allows", had / allowed)
+    bench.dut._log.info("%.4f of what the share allows", had / allowed)
     assert abs(had - allowed) < 0.02 * allowed + 256
     assert (await card.completed(request))["outcome"] == Outcome.DONE

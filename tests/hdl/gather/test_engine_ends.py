@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.golden.engine import rows_of
-from sim.harness.streams import crossed, never, often
+from sim.harness.streams import benched, crossed, never, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather import draw
 from tests.hdl.gather.engine_bench import CARD, SIZES, Bench, Consumer, on_card
@@ -19,10 +18,9 @@ TIMEOUT = 1000  #: cycles
 test_engine_ends = on_card(SIZES[:1], __name__)
 
 
-@crossed(stall=[never, often], us=500)
-async def rows_for_a_consumer(dut, stall):
+@benched(Bench, stall=[never, often], us=500)
+async def rows_for_a_consumer(bench, stall):
     """Rows have sizes near those of beats and reads, and each begins with a beat."""
-    bench = await Bench(dut).begin()
     consumer, beats = Consumer(bench, stall), 0
     before = await bench.device()
     for size in [1, 3, 31, 32, 36, 64, 517, random.randrange(1, 1200), *draw.borders()]:
@@ -51,7 +49,7 @@ async def a_consumer_that_takes_nothing(dut):
         assert await bench.registers.read("stream_silent")
     await bench.gather(bench.drawn(100, 12))
     waits[0] = False
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     (cut,) = consumer.rows()
     assert cut[1]
     assert len(cut[0]) < 100
@@ -59,16 +57,15 @@ async def a_consumer_that_takes_nothing(dut):
     assert not await bench.registers.read("stream_silent")
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def stop_within_a_row(dut):
+@benched(Bench, us=500)
+async def stop_within_a_row(bench):
     """The row that has begun ends, and says that it is none; the others are whole."""
-    bench = await Bench(dut).begin()
     consumer, card = Consumer(bench, often), bench.card
     cuts = 0
     for wait in [0, 50, 100, 150, 200, 250, 400, 600, 800]:
         request = bench.drawn(900, 200, streamed=True, destination=0)
         assert await bench.stopped(request, wait + random.randrange(50)) == Outcome.STOPPED
-        await ClockCycles(dut.clk, 10)
+        await bench.wait(10)
         result = consumer.rows()
         expected = rows_of(card.host(), card.host(), request)
         if result and result[-1] != expected[len(result) - 1]:
@@ -99,10 +96,9 @@ async def idxs_on_the_card(dut, idx_bytes, stall):
         )
 
 
-@crossed(fault=[Fault.ERROR, Fault.MUTE], us=500)
-async def idxs_that_device_memory_does_not_give(dut, fault):
+@benched(Bench, fault=[Fault.ERROR, Fault.MUTE], us=500)
+async def idxs_that_device_memory_does_not_give(bench, fault):
     """Their rows are in no table, and the request says why; later ones are as always."""
-    bench = await Bench(dut).begin()
     await bench.registers.write(memory_timeout=TIMEOUT)
     requested = await bench.on_card(draw.table(64), [3, 4, 5, 6] * 8)
     beat = CARD // bench.params.engine.beat_bytes + 1

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, Event
+from cocotb.triggers import Event
 
 from hdl.gather.engine_params import Outcome
 from hdl.gather.registers import IDENTITY
 from sim.gather.golden.engine import carry_out
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder
-from sim.harness.streams import crossed
+from sim.harness.streams import benched, crossed
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.completions import aborted, changed, longer, lost, poisoned, unsupported
 from tests.hdl.gather.engine_bench import ROW, SIZES, TABLE_OF_ROWS, Bench, on_card
@@ -38,10 +38,9 @@ CAUSES = [
 ]
 
 
-@crossed((("change", "causes"), CAUSES), us=500)
-async def one_completion_fails(dut, change, causes):
+@benched(Bench, (("change", "causes"), CAUSES), us=500)
+async def one_completion_fails(bench, change, causes):
     """Its row is zero from there on and counted, the others are right; so are later requests."""
-    bench = await Bench(dut).begin()
     request = bench.request(TABLE_OF_ROWS, [3, 9, 14, 9, 5])
     hit = 2 + 2 * random.randrange(5)  # first of a row: idxs come in one, rows in two
     hits = (hit, hit + 1) if change is lost else (hit,)
@@ -63,10 +62,9 @@ async def one_completion_fails(dut, change, causes):
         await bench.gather(bench.request(TABLE_OF_ROWS, [1, 2, 3, 60, 4], destination=4 * k))
 
 
-@crossed(change=[poisoned, unsupported, lost], us=500)
-async def idxs_fail(dut, change):
+@benched(Bench, change=[poisoned, unsupported, lost], us=500)
+async def idxs_fail(bench, change):
     """All rows count as beyond the table then, even if row 0, read instead, fails as well."""
-    bench = await Bench(dut).begin()
     completions = await changed(bench, lambda tlp, count: change(tlp) if count < 4 else True)
     request = bench.request(TABLE_OF_ROWS, [3, 9, 14])
     outcome, failed, cause = await reported(bench, request)
@@ -77,10 +75,9 @@ async def idxs_fail(dut, change):
     await bench.gather(request)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def completions_come_late(dut):
+@benched(Bench, us=500)
+async def completions_come_late(bench):
     """What comes when its read was given up is of no later row."""
-    bench = await Bench(dut).begin()
     completions = await changed(bench)
     completions.keep(after=1)
     rows = min(bench.params.engine.tags - 1, 31)  # all tags but that of the idxs
@@ -97,12 +94,12 @@ async def completions_come_late(dut):
 @crossed(stalls=[False, True], ms=2)
 async def stop_under_traffic(dut, stalls):
     """The host is told of all requests; the engine is as before, whenever it is stopped."""
-    bench = await Bench(dut).begin(stalls=stalls)
+    bench = await Bench(dut, stalls).begin()
     card, halved = bench.card, 0
     for wait in random.sample(range(1000), 9) if stalls else [0, 60, 130, 200, 250, 299]:
         before, requested = await bench.device(), bench.many_rows(2)
         await bench.submit(*requested)
-        await ClockCycles(dut.clk, wait)
+        await bench.wait(wait)
         await bench.registers.write(stop=1)
         for request in reversed(requested):
             result = await card.completed(request)
@@ -118,15 +115,14 @@ async def stop_under_traffic(dut, stalls):
     await bench.gather(*bench.many_rows(1))
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-async def the_function_is_reset_under_traffic(dut):
+@benched(Bench)
+async def the_function_is_reset_under_traffic(bench):
     """Nothing is written to the host any more; all requests are forgotten, new ones as always."""
-    bench = await Bench(dut).begin()
     card, forgotten = bench.card, 0
     for wait in [0, 80, 200, random.randrange(300), random.randrange(1500)]:
         before, requested = await bench.device(), bench.many_rows(2)
         await bench.submit(*requested)
-        await ClockCycles(dut.clk, wait)
+        await bench.wait(wait)
         host, interrupts = card.host(), card.interrupts
         await bench.reset()
         gone = not np.array_equal(host, card.host())  # a completion that was on its way
@@ -135,7 +131,7 @@ async def the_function_is_reset_under_traffic(dut):
         assert not await bench.registers.read("busy")
         forgotten += len(requested)
         await bench.ended_early(before, requested)
-        dut.function_master.value = 1
+        bench.dut.function_master.value = 1
         await bench.gather(*bench.many_rows(2))
         assert not await bench.registers.read("was_reset")
     result = await card.counters()
@@ -143,29 +139,28 @@ async def the_function_is_reset_under_traffic(dut):
     assert result["work_requests"] + result["work_forgotten"] == 4 * 5
 
 
-@crossed(resets=[False, True])
-async def nothing_is_sent_by_what_is_no_master(dut, resets):
+@benched(Bench, resets=[False, True])
+async def nothing_is_sent_by_what_is_no_master(bench, resets):
     """After a reset, or when the host lets the function send no more, until it lets it again."""
-    bench = await Bench(dut).begin()
     card = bench.card
     for wait in [200, random.randrange(1500)]:
         await bench.submit(*bench.many_rows(2))
-        await ClockCycles(dut.clk, wait)
-        dut.function_master.value = 0
+        await bench.wait(wait)
+        bench.dut.function_master.value = 0
         if resets:
             await bench.reset()
-        await ClockCycles(dut.clk, 1500)
+        await bench.wait(1500)
         assert not await bench.registers.read("busy")
         assert await bench.registers.read("was_reset")
         before = await card.counters()
         await bench.submit(*bench.many_rows(1))
-        sent = [Recorder(dut, name, {}) for name in ("rq_tvalid", "msix_send")]
-        await ClockCycles(dut.clk, 500)
+        sent = [Recorder(bench.dut, name, {}) for name in ("rq_tvalid", "msix_send")]
+        await bench.wait(500)
         assert not any(item.beats for item in sent)
         after = await card.counters()
         assert after["reads"] == before["reads"]
         assert after["work_forgotten"] == before["work_forgotten"] + 1
-        dut.function_master.value = 1
+        bench.dut.function_master.value = 1
         await bench.gather(*bench.many_rows(2))
         assert not await bench.registers.read("was_reset")
 
@@ -184,10 +179,9 @@ async def stop_where_nothing_answers(dut):
     await bench.gather(*bench.many_rows(2))
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def accesses_without_end(dut):
+@benched(Bench, us=500)
+async def accesses_without_end(bench):
     """While rows are gathered, registers are read and written back to back, rightly."""
-    bench = await Bench(dut).begin()
     card, busy = bench.card, Event()
 
     async def storm():
@@ -211,10 +205,9 @@ async def accesses_without_end(dut):
     assert not counters["accesses_refused"] + counters["accesses_malformed"]
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def more_than_the_queue_holds(dut):
+@benched(Bench, us=500)
+async def more_than_the_queue_holds(bench):
     """What is refused is not carried out, and what waits is, in its order."""
-    bench = await Bench(dut).begin()
     card, expected = bench.card, await bench.device()
     await bench.registers.write(most_reads=1)
     room = bench.params.engine.requests + 1
@@ -231,21 +224,20 @@ async def more_than_the_queue_holds(dut):
     await bench.gather(requested[-1])
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def a_block_that_sends_no_interrupt(dut):
+@benched(Bench, us=500)
+async def a_block_that_sends_no_interrupt(bench):
     """Requests go on, and the host is told; when an interrupt comes late, the rest follows."""
-    bench = await Bench(dut).begin()
     card = bench.card
     card.sends_interrupts = False
     await bench.gather(*bench.many_rows(1))
     assert not await bench.registers.read("interrupts_silent")
-    dut.engine.interrupts.patience.value = SOON
+    bench.dut.engine.interrupts.patience.value = SOON
     for request in bench.many_rows(2):
         assert await bench.outcome(request) == Outcome.DONE
     assert await bench.registers.read("interrupts_silent")
     assert card.interrupts == 1
     card.sends_interrupts = True
-    await ClockCycles(dut.clk, 50)
+    await bench.wait(50)
     assert card.interrupts == 2  # one for all that have ended meanwhile
     assert not await bench.registers.read("interrupts_silent")
     assert (await card.counters())["interrupts_late"] == 1

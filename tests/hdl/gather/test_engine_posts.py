@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
 from cocotbext.axi import MemoryRegion
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.golden.engine import carry_out, written_until_stopped
 from sim.gather.golden.rows import Table
-from sim.harness.streams import crossed
+from sim.harness.streams import benched, crossed
 from tests.hdl.gather import draw
 from tests.hdl.gather.completions import aborted, changed, lost, poisoned
 from tests.hdl.gather.draw import COMPLETIONS, DEVICE_BYTES
@@ -41,7 +40,7 @@ async def trembling(bench):
     sink = bench.card.model.device.rq_sink
     while True:
         sink.pause = not sink.pause
-        await ClockCycles(bench.dut.clk, random.randrange(1, random.choice([30, 400])))
+        await bench.wait(random.randrange(1, random.choice([30, 400])))
 
 
 @crossed(payload=[0, 1, 2], stalls=[False, True], us=800)
@@ -78,10 +77,9 @@ async def rows_for_a_peer(dut):
     assert bytes(peer.mem[:9000]) == bytes(5) + expected + bytes(25)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def what_is_illegal_is_refused(dut):
+@benched(Bench, us=500)
+async def what_is_illegal_is_refused(bench):
     """Rows go to the stream or to the bus, not to both; the last byte of the bus is one of it."""
-    bench = await Bench(dut).begin()
     good = some_request(bench, 60, 5)
     assert await bench.outcome(replace(good, streamed=True)) == Outcome.ILLEGAL
     await bench.registers.write(clear_counters=1)
@@ -90,27 +88,25 @@ async def what_is_illegal_is_refused(dut):
     assert (result["posted_beats"], result["write_beats"]) == (beats, 0)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def an_interrupt_waits_for_its_completion(dut):
+@benched(Bench, us=500)
+async def an_interrupt_waits_for_its_completion(bench):
     """That nothing can pass the rows any more says nothing of the completion behind them."""
-    bench = await Bench(dut).begin()
     numbers = bench.card.model.numbers
     port, numbers.port = numbers.port, SimpleNamespace()  # so that the engine hears of none
     await bench.result(some_request(bench, 4, 1, destination=POSTED))
     for number in (1, 2):  # of the row's packet, and of the completion's
-        await ClockCycles(dut.clk, QUIET)
+        await bench.wait(QUIET)
         assert not bench.card.interrupts
         port.value = 1 | number << 1
-        await ClockCycles(dut.clk, 1)
+        await bench.wait(1)
         port.value = 0
-    await ClockCycles(dut.clk, QUIET)
+    await bench.wait(QUIET)
     assert bench.card.interrupts == 1
 
 
-@crossed(change=[poisoned, aborted, lost], us=500)
-async def one_completion_fails(dut, change):
+@benched(Bench, change=[poisoned, aborted, lost], us=500)
+async def one_completion_fails(bench, change):
     """Its row is zero in host memory from there on and counted, the others are right."""
-    bench = await Bench(dut).begin()
     posts, card = Posts(bench), bench.card
     table = replace(TABLE_OF_ROWS, rows=30)
     request = bench.request(table, [3, 9, 14, 9, 5], posted=True, destination=POSTED + 77)
@@ -150,7 +146,7 @@ async def ended_in_the_middle(dut, resets, stalls):
         carry_out(whole, whole, request)
         if resets:
             await bench.submit(request)
-            await ClockCycles(dut.clk, wait)
+            await bench.wait(wait)
             await bench.reset()
             assert not await bench.registers.read("busy")
             dut.function_master.value = 1

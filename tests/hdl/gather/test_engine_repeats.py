@@ -11,7 +11,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, MAX_READ, cut_at
-from sim.harness.streams import crossed
+from sim.harness.streams import benched
 from tests.hdl.gather import draw
 from tests.hdl.gather.draw import TABLE
 from tests.hdl.gather.engine_bench import SIZES, Bench, on_card
@@ -28,10 +28,9 @@ async def packets(bench, request):
     return result - len(list(cut_at(0, request.count * request.idx_bytes, most)))
 
 
-@crossed(stalls=[False, True], order=list(ReadOrder), us=800)
-async def each_row_is_read_once(dut, stalls, order):
+@benched(Bench, stalls=[False, True], order=list(ReadOrder), us=800)
+async def each_row_is_read_once(bench, order):
     """Few idxs come again and again, with at most three others between equal ones."""
-    bench = await Bench(dut).begin(stalls=stalls)
     for size in [4, 132, random.choice([64, 260, 1028])]:
         table = draw.table(size)
         some = random.sample(range(min(table.rows, 200)), 4)
@@ -61,10 +60,9 @@ async def equal_idxs_at_any_distance(dut):
             assert result < 0.8 * len(idxs) * -(-size // 512)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def more_rows_than_are_kept(dut):
+@benched(Bench, us=500)
+async def more_rows_than_are_kept(bench):
     """A row that has gone is read again, and one that is there is the right one."""
-    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=60, row_bytes=512, stride=512)
     slots = bench.params.engine.kept_parts // 32  # of which each has room for 32 parts
     idxs = [*range(slots + 4), 0, 1, slots + 3, slots + 2, slots - 1, 7]
@@ -72,10 +70,9 @@ async def more_rows_than_are_kept(dut):
     assert await packets(bench, request) == slots + 4 + 2
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def what_is_kept_is_of_one_request(dut):
+@benched(Bench, us=500)
+async def what_is_kept_is_of_one_request(bench):
     """The host may change rows between two, and so may the table be another."""
-    bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=60, row_bytes=32, stride=64)
     request = bench.request(table, [5, 6, 7, 8, 5], coalesce=True)
     for _ in range(3):
@@ -84,10 +81,9 @@ async def what_is_kept_is_of_one_request(dut):
         request = replace(request, table=replace(request.table, base=request.table.base + 4))
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def a_row_that_failed_fails_again(dut):
+@benched(Bench, us=500)
+async def a_row_that_failed_fails_again(bench):
     """It is not read a second time, and each that is given of it counts."""
-    bench = await Bench(dut).begin()
     card, nowhere = bench.card, (1 << bench.params.engine.idx_bits) - 2
     table = Table(base=TABLE, rows=nowhere + 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, nowhere, 6, 7, 5, nowhere], coalesce=True, destination=64)

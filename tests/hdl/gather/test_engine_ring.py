@@ -3,15 +3,14 @@
 import random
 from dataclasses import replace
 
-import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.common.rings import Fault
 from hdl.gather.engine_params import COMPLETION_BYTES, Outcome
 from sim.gather.golden.ring import pack
 from sim.golden.pcie_requester import Cause
-from sim.harness.streams import crossed
+from sim.harness.streams import benched
 from tests.hdl.gather import draw
 from tests.hdl.gather.completions import Completions, aborted, changed, lost, poisoned, unsupported
 from tests.hdl.gather.engine_bench import RING, SIZES, Bench, on_card
@@ -43,10 +42,9 @@ async def submitted(bench, request):
         await bench.registers.write(submit=1)
 
 
-@crossed(places=[1, 4, 16])
-async def every_byte_of_rows(dut, places):
+@benched(Bench, places=[1, 4, 16])
+async def every_byte_of_rows(bench, places):
     """All bytes are right over several rounds of the ring, with doorbells for one or more."""
-    bench = await Bench(dut).begin()
     ring = await bench.ring(places)
     count = 0
     for _ in range(3 if places < 16 else 2):
@@ -62,10 +60,9 @@ async def every_byte_of_rows(dut, places):
     await bench.gather(*some_requests(bench, 3), ring=ring)
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-async def in_both_directions_take_turns(dut):
+@benched(Bench)
+async def in_both_directions_take_turns(bench):
     """Ring and registers keep their orders; neither waits for more than one of the other's."""
-    bench = await Bench(dut).begin()
     card = bench.card
     table = draw.table(64)
     built = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
@@ -78,7 +75,7 @@ async def in_both_directions_take_turns(dut):
         await submitted(bench, request)
     ended = []
     while len(ended) < 14:
-        await RisingEdge(dut.clk)
+        await RisingEdge(bench.dut.clk)
         for request in built[:14]:
             place = request.completion_address
             if card.memory.mem[place + 15] >> 7 and request.tag not in ended:
@@ -89,10 +86,9 @@ async def in_both_directions_take_turns(dut):
     assert turns[-1] <= 4, ended
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def what_is_malformed_is_reported(dut):
+@benched(Bench, us=500)
+async def what_is_malformed_is_reported(bench):
     """A descriptor with a meaningless bit ends as ILLEGAL, as an illegal one; others do not."""
-    bench = await Bench(dut).begin()
     card = bench.card
     ring = await bench.ring(8)
     first, bad, wrong, last = some_requests(bench, 4)
@@ -122,10 +118,9 @@ CAUSES = [
 ]
 
 
-@crossed((("change", "cause"), CAUSES))
-async def a_descriptor_that_cannot_be_read(dut, change, cause):
+@benched(Bench, (("change", "cause"), CAUSES))
+async def a_descriptor_that_cannot_be_read(bench, change, cause):
     """The ring stops with the cause, and registers go on; once opened again, the ring works."""
-    bench = await Bench(dut).begin()
     card, completions = bench.card, await changed(bench)
     ring = await bench.ring(4)
     await bench.gather(*some_requests(bench, 3), ring=ring)
@@ -148,15 +143,14 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
     await bench.gather(*some_requests(bench, 5), ring=ring)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-async def a_descriptor_fails_while_rows_come(dut):
+@benched(Bench, us=500)
+async def a_descriptor_fails_while_rows_come(bench):
     """The request that is being carried out ends as DONE all the same."""
-    bench = await Bench(dut).begin()
     ring = await bench.ring(2)
     await bench.registers.write_wide(request_ring_address=1 << 50)
     (request,) = bench.many_rows(1)
     await bench.submit(request)
-    await ClockCycles(dut.clk, 100)
+    await bench.wait(100)
     await bench.registers.write(request_producer=1)
     result = await bench.card.completed(request)
     assert (result["outcome"], result["cause"].value) == (Outcome.DONE, Cause.NONE)
@@ -164,10 +158,9 @@ async def a_descriptor_fails_while_rows_come(dut):
     await ring.close()
 
 
-@crossed(fault=[Fault.OVERRUN, Fault.ADDRESS], us=500)
-async def a_ring_that_cannot_be(dut, fault):
+@benched(Bench, fault=[Fault.OVERRUN, Fault.ADDRESS], us=500)
+async def a_ring_that_cannot_be(bench, fault):
     """A doorbell too far or a misaligned ring is refused, causes an interrupt, and is counted."""
-    bench = await Bench(dut).begin()
     card = bench.card
     ring = await bench.ring(4)
     await bench.gather(*some_requests(bench, 3), ring=ring)
@@ -178,7 +171,7 @@ async def a_ring_that_cannot_be(dut, fault):
         await ring.close()
         await bench.registers.write_wide(request_ring_address=card.base + RING + 64)
         await bench.registers.write(request_ring=1, request_producer=0)
-    await ClockCycles(dut.clk, 50)
+    await bench.wait(50)
     assert Fault(await bench.registers.read("request_ring_fault")) is fault
     assert card.interrupts - interrupts == 1
     assert not await bench.registers.read("busy")
@@ -200,13 +193,12 @@ def more_like(request, count):
     ]
 
 
-@crossed(first=[True, False], ms=2)
-async def stop_with_a_ring_that_is_full(dut, first):
+@benched(Bench, first=[True, False], ms=2)
+async def stop_with_a_ring_that_is_full(bench, first):
     """A stop ends every request that was read with a completion, no other, and closes the ring.
 
     With ``first``, a request by registers comes before those of the ring.
     """
-    bench = await Bench(dut).begin()
     card, reported, stopped = bench.card, 0, 0
     for wait in [0, 10, 20, 30, 60, 130, random.randrange(300), random.randrange(1000)]:
         ring = await bench.ring(8)
@@ -216,7 +208,7 @@ async def stop_with_a_ring_that_is_full(dut, first):
         if first:
             await submitted(bench, request)
         await ring.submit(*by_ring)
-        await ClockCycles(dut.clk, wait)
+        await bench.wait(wait)
         await bench.registers.stop()
         read = await ring.read()
         outcomes = []
@@ -239,19 +231,18 @@ async def stop_with_a_ring_that_is_full(dut, first):
     assert stopped > 4  # how many are under way depends on the rows that are drawn
 
 
-@crossed(runs=[True, False])
-async def stop_where_no_descriptor_comes(dut, runs):
+@benched(Bench, runs=[True, False])
+async def stop_where_no_descriptor_comes(bench, runs):
     """A stop gives an awaited descriptor up at once, even if rows that never come have all tags."""
-    bench = await Bench(dut).begin()
     completions = Completions(bench)
     first, second = bench.many_rows(2)
     ring = await bench.ring(4)
     if runs:
         await bench.submit(first)
-        await ClockCycles(dut.clk, 200)
+        await bench.wait(200)
     completions.keep()
     await ring.submit(second)
-    await ClockCycles(dut.clk, 100)
+    await bench.wait(100)
     await bench.registers.write(stop=1)
     if runs:
         assert (await bench.card.completed(first))["outcome"] == Outcome.STOPPED
@@ -265,30 +256,29 @@ async def stop_where_no_descriptor_comes(dut, runs):
     assert not await bench.registers.read("reads_owed")
 
 
-@crossed(resets=[True, False], answers=[True, False], ms=2)
-async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
+@benched(Bench, resets=[True, False], answers=[True, False], ms=2)
+async def the_function_ends_while_descriptors_are_read(bench, resets, answers):
     """All requests are forgotten, and the ring is closed until the host opens it again."""
-    bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
     for wait in [0, 10, 20, 40, 80, random.randrange(100), random.randrange(1500)]:
         ring = await bench.ring(8)
         await bench.gather(*some_requests(bench, 2), ring=ring)
         completions.change = lambda tlp, count: answers
         await ring.submit(*bench.many_rows(3))
-        await ClockCycles(dut.clk, wait)
+        await bench.wait(wait)
         if resets:
             await bench.reset()
         else:
-            dut.function_master.value = 0
-            await ClockCycles(dut.clk, 1500)
+            bench.dut.function_master.value = 0
+            await bench.wait(1500)
         completions.change = None
         assert not await bench.registers.read("busy")
         assert not await bench.registers.read("request_ring_busy")
         assert not await bench.registers.read("request_ring_cause")
         assert await bench.registers.read("was_reset")
         before = await card.counters()
-        dut.function_master.value = 1
-        await ClockCycles(dut.clk, 300)
+        bench.dut.function_master.value = 1
+        await bench.wait(300)
         after = await card.counters()
         assert after["reads"] == before["reads"], "nothing is read of a ring that is closed"
         await bench.gather(*some_requests(bench, 2))

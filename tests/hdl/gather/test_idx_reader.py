@@ -3,13 +3,12 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed
+from sim.harness.streams import STALLS, benched
 from tests.simulated import simulated
 
 SIZES = [
@@ -102,10 +101,9 @@ def some_idx(wide):
     return idx | (1 << random.randrange(32, 64) if wide and random.random() < 0.3 else 0)
 
 
-@crossed(stalls=STALLS, wide=[False, True], on_card=[False, True])
-async def every_idx_in_its_order(dut, stalls, wide, on_card):
+@benched(ReaderBench, stalls=STALLS, wide=[False, True], on_card=[False, True])
+async def every_idx_in_its_order(bench, wide, on_card):
     """Arrays begin and end anywhere, in turn with arrays of other width in the other memory."""
-    bench = await ReaderBench(dut, stalls).begin()
     for _ in range(10):
         for count in (1, random.randrange(2, 40), random.choice([64, 127, 128, 129, 300])):
             bench.issue(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
@@ -113,9 +111,8 @@ async def every_idx_in_its_order(dut, stalls, wide, on_card):
     await bench.finish()
 
 
-@crossed(wide=[False, True], on_card=[False, True])
-async def from_every_place_of_a_chunk(dut, wide, on_card):
-    bench = await ReaderBench(dut).begin()
+@benched(ReaderBench, wide=[False, True], on_card=[False, True])
+async def from_every_place_of_a_chunk(bench, wide, on_card):
     size = 8 if wide else 4
     for place in range(0, CHUNK, size):
         bench.issue((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
@@ -123,9 +120,8 @@ async def from_every_place_of_a_chunk(dut, wide, on_card):
     await bench.finish()
 
 
-@crossed(wide=[False, True])
-async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
-    bench = await ReaderBench(dut).begin()
+@benched(ReaderBench, wide=[False, True])
+async def an_idx_a_cycle_and_no_longer_than_stated(bench, wide):
     bench.issue(600, wide=wide, place=64)
     await bench.finish()
     assert bench.requests.cycles[0] - bench.arrays.cycles[0] == IdxReader.request_latency
@@ -133,19 +129,18 @@ async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
     assert bench.idxs.cycles[-1] - bench.idxs.cycles[0] == 600 - 1
 
 
-@crossed(bit=range(9, 32))
-async def arrays_of_any_length(dut, bit):
+@benched(ReaderBench, bit=range(9, 32))
+async def arrays_of_any_length(bench, bit):
     """The first requests of arrays up to 2 ** 31 idxs are right, as many as are sent unanswered."""
-    bench = await ReaderBench(dut).begin()
     bench.answers = [[]] * bench.params.idx_chunks
     for wide in (False, True):
         before = len(bench.requests.beats)
         bench.arrays.append({"address": 0, "count": 1 << bit, "wide": wide, "on_card": 0})
-        await ClockCycles(dut.clk, 40)
+        await bench.wait(40)
         result = [(item["address"], item["bytes"]) for item in bench.requests.beats[before:]]
         assert result == [(CHUNK * k, CHUNK) for k in range(bench.params.idx_chunks)]
-        assert not dut.arrays_ready.value
-        dut.rst.value = 1
-        await ClockCycles(dut.clk, 3)
-        dut.rst.value = 0
+        assert not bench.dut.arrays_ready.value
+        bench.dut.rst.value = 1
+        await bench.wait(3)
+        bench.dut.rst.value = 0
         bench.answers += [[]] * bench.params.idx_chunks

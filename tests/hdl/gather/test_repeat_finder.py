@@ -9,7 +9,7 @@ from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed, never
+from sim.harness.streams import STALLS, benched, never
 from sim.harness.verilator import simulate
 
 IDX_BITS = 20
@@ -73,10 +73,9 @@ class FinderBench(Bench):
             fetched += 1
 
 
-@crossed(stalls=STALLS, slots=[2, 8, 64, 256])
-async def rows_that_are_kept(dut, stalls, slots):
+@benched(FinderBench, stalls=STALLS, slots=[2, 8, 64, 256])
+async def rows_that_are_kept(bench, slots):
     """Rows are found as the model says for few idxs and for many, some with a common hash."""
-    bench = await FinderBench(dut, stalls).begin()
     for count in (2, slots // 2 + 1, slots, 2 * slots):
         some = [random.getrandbits(IDX_BITS) for _ in range(count)]
         some += [idx ^ 257 * random.getrandbits(8) for idx in some[: count // 2]]
@@ -87,10 +86,9 @@ async def rows_that_are_kept(dut, stalls, slots):
     assert not any(await bench.find(idxs, slots, coalesce=0))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def an_idx_that_differs_in_a_bit(dut):
+@benched(FinderBench)
+async def an_idx_that_differs_in_a_bit(bench):
     """It is not taken for the idx that it differs from, for each bit."""
-    bench = await FinderBench(dut).begin()
     for bit in range(IDX_BITS):
         idx = random.getrandbits(IDX_BITS)
         away = [idx ^ 1 << bit, idx]
@@ -100,10 +98,9 @@ async def an_idx_that_differs_in_a_bit(dut):
         assert not repeats[4]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_slot_for_each_row(dut):
+@benched(FinderBench)
+async def a_slot_for_each_row(bench):
     """As many idxs as there are slots all repeat; with one idx more, none does."""
-    bench = await FinderBench(dut).begin()
     for slots in (8, 16, SLOTS):
         idxs = list(range(slots))  # each has a hash of its own
         repeats = await bench.find(idxs * 3, slots)
@@ -125,9 +122,8 @@ async def each_slot_from_its_own_row_on(dut):
             assert repeats == [False, True] * slots
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def an_idx_a_cycle_and_no_longer_than_stated(dut):
-    bench = await FinderBench(dut).begin()
+@benched(FinderBench)
+async def an_idx_a_cycle_and_no_longer_than_stated(bench):
     await bench.find([7 * k % 50 for k in range(100)])
     assert bench.result.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
     assert bench.result.cycles[-1] - bench.result.cycles[0] == 99

@@ -11,7 +11,7 @@ from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, cut_at
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, crossed
+from sim.harness.streams import STALLS, benched
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
@@ -52,10 +52,9 @@ class CutterBench(Bench):
         assert next(result, None) is None
 
 
-@crossed(order=list(ReadOrder), stalls=STALLS)
-async def every_size_at_every_byte(dut, order, stalls):
+@benched(CutterBench, order=list(ReadOrder), stalls=STALLS)
+async def every_size_at_every_byte(bench, order):
     """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
-    bench = await CutterBench(dut, stalls).begin()
     for size in [*range(1, 37), 124, 128, 132, 256, 257, random.randrange(260, 800), 4095, 4097]:
         far = LINE * random.randrange(1 << 55)
         places = range(LINE) if size < 10 else random.sample(range(LINE), 8)
@@ -64,9 +63,8 @@ async def every_size_at_every_byte(dut, order, stalls):
         await bench.cut(order, size, [(1 << 64) - 2 * MAX_ROW - k for k in range(0, 64, 21)])
 
 
-@crossed(order=list(ReadOrder))
-async def a_request_a_cycle_and_no_longer_than_stated(dut, order):
-    bench = await CutterBench(dut).begin()
+@benched(CutterBench, order=list(ReadOrder))
+async def a_request_a_cycle_and_no_longer_than_stated(bench, order):
     await bench.cut(order, 2 * LINE, [LINE * k for k in range(20)])
     cycles = bench.requests.cycles
     assert cycles[0] - bench.rows.cycles[0] == RowCutter.latency

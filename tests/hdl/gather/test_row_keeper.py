@@ -2,14 +2,12 @@
 
 import random
 
-import cocotb
-
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.row_keeper import RowKeeper
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, crossed
+from sim.harness.streams import STALLS, benched
 from tests.simulated import simulated
 
 SIZES = [
@@ -66,12 +64,11 @@ class KeeperBench(Bench):
             assert result | {"cause": int(result["cause"].value)} == expected, f"part {k}"
 
 
-@crossed(stalls=STALLS)
-async def every_part_of_rows(dut, stalls):
+@benched(KeeperBench, stalls=STALLS)
+async def every_part_of_rows(bench):
     """Rows of all numbers of parts that fit a slot are right, in every slot."""
-    bench = await KeeperBench(dut, stalls).begin()
     for slot_bits in range(7):
-        dut.slot_bits.value = slot_bits
+        bench.dut.slot_bits.value = slot_bits
         slots = min(SLOTS, bench.params.kept_parts >> slot_bits)
         bench.stored = {}
         for k in range(60):
@@ -85,11 +82,10 @@ async def every_part_of_rows(dut, stalls):
         await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_part_a_cycle_and_no_longer_than_stated(dut):
+@benched(KeeperBench)
+async def a_part_a_cycle_and_no_longer_than_stated(bench):
     """This holds for rows that are fetched, and for rows that are kept."""
-    bench = await KeeperBench(dut).begin()
-    dut.slot_bits.value = 2
+    bench.dut.slot_bits.value = 2
     for slot in range(8):
         bench.fetch(slot, 4)
     for slot in (5, 5, 1, 7, 0):

@@ -3,15 +3,13 @@
 import random
 from itertools import pairwise
 
-import cocotb
-
 from hdl.gather.params import SHARE, GatherParams
 from hdl.gather.row_packer import RowPacker
 from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, crossed
+from sim.harness.streams import STALLS, benched
 from tests.hdl.gather.engine_bench import outcomes
 from tests.simulated import simulated
 
@@ -102,10 +100,9 @@ class PackerBench(Bench):
 SOME = [Cause.NONE] * 20 + list(Cause)
 
 
-@crossed(stalls=STALLS, joined=[False, True])
-async def every_byte_of_rows(dut, stalls, joined):
+@benched(PackerBench, stalls=STALLS, joined=[False, True])
+async def every_byte_of_rows(bench, joined):
     """Rows are right for all numbers of skipped and dropped bytes, with parts that failed."""
-    bench = await PackerBench(dut, stalls).begin()
     for first in random.sample(range(bench.size), 16) if joined else [0]:
         await bench.join(joined, first)
         for k in range(30 if joined else 200):
@@ -121,20 +118,18 @@ async def every_byte_of_rows(dut, stalls, joined):
         await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def bytes_before_and_behind_in_one_beat(dut):
+@benched(PackerBench)
+async def bytes_before_and_behind_in_one_beat(bench):
     """Each number of them with each other, in as few sectors as may be."""
-    bench = await PackerBench(dut).begin()
     for skip in range(SECTOR):
         for drop in range(SECTOR):
             bench.row(-(skip + drop + 1) % SECTOR + 1, skip=skip, sectors=True, most=1)
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def each_cause_of_a_row(dut):
+@benched(PackerBench)
+async def each_cause_of_a_row(bench):
     """Every cause in any part of a row is reported, and the next row is right."""
-    bench = await PackerBench(dut).begin()
     for cause in Cause:
         for skip in range(SECTOR):
             bench.row(80, skip=skip, sectors=True, causes=[cause])
@@ -142,9 +137,8 @@ async def each_cause_of_a_row(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_part_a_cycle_and_no_longer_than_stated(dut):
-    bench = await PackerBench(dut).begin()
+@benched(PackerBench)
+async def a_part_a_cycle_and_no_longer_than_stated(bench):
     for _ in range(20):
         bench.row(bench.size, most=1)
     await bench.finish()

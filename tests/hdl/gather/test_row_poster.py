@@ -3,13 +3,11 @@
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.common.axi import FOUR_KB
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.row_poster import RowPoster
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, crossed, never, often
+from sim.harness.streams import STALLS, always, benched, crossed, never, often
 from tests.simulated import simulated
 
 TINY = GatherEngineParams(data_bits=256, tags=4, max_read=128, outputs="host")
@@ -86,18 +84,16 @@ def some_address():
     return random.choice((0, TOP - FOUR_KB, 1 << 32, random.randrange(TOP))) + random.randrange(99)
 
 
-@crossed(stalls=STALLS)
-async def arrays_follow_each_other(dut, stalls):
+@benched(PosterBench, stalls=STALLS)
+async def arrays_follow_each_other(bench):
     """The next array begins up to three cycles after the last has ended."""
-    bench = await PosterBench(dut, stalls).begin()
     for _ in range(12):
         await bench.some_array()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def requests_keep_ahead_of_late_rows(dut):
+@benched(PosterBench, us=100)
+async def requests_keep_ahead_of_late_rows(bench):
     """A request is made before the beats of the last have come, and a beat leaves each cycle."""
-    bench = await PosterBench(dut).begin()
     octets, address = 6 * FOUR_KB + 5, some_address()
     bench.rows.stall = always
     beats = await bench.array(octets, address)
@@ -126,10 +122,9 @@ async def halted(bench, cut, octets):
     return [beat["data"] for beat in beats]
 
 
-@crossed(stalls=STALLS, near=["begin", "end", "between"], us=900)
-async def a_halt_ends_an_array(dut, stalls, near):
+@benched(PosterBench, stalls=STALLS, near=["begin", "end", "between"], us=900)
+async def a_halt_ends_an_array(bench, near):
     """Requests that were taken get all their beats, and the next array has nothing of the last."""
-    bench = await PosterBench(dut, stalls).begin()
     bench.writes.let_go()
     for trial in range(24):
         octets = some_bytes(bench.size)
@@ -150,10 +145,9 @@ async def a_halt_ends_an_array(dut, stalls, near):
         await bench.some_array()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def an_array_of_any_size_begins(dut):
+@benched(PosterBench, us=100)
+async def an_array_of_any_size_begins(bench):
     """Each bit of the size counts: that alone leads to a request, which a halt ends."""
-    bench = await PosterBench(dut).begin()
     for bit in range(bench.params.size_bits):
         bench.set(address=some_address(), size=1 << bit)
         await bench.strobe(begin=1)

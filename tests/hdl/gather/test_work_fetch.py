@@ -4,7 +4,7 @@ import random
 from itertools import count
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.common.rings import Fault
 from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
@@ -15,7 +15,7 @@ from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring, pack, unpack
 from sim.gather.golden.rows import Table
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack as packed
-from sim.harness.streams import STALLS, Sink, crossed, cycle, edges, until
+from sim.harness.streams import STALLS, Sink, benched, crossed, cycle, edges, until
 from tests.simulated import simulated
 
 SIZES = [
@@ -158,7 +158,7 @@ async def work_in_the_order_of_the_ring(dut, stalls, places):
         await bench.open(places)
         await bench.fill(built)
         await bench.work.wait_for(30 * (again + 1))
-        await ClockCycles(dut.clk, 5)
+        await bench.wait(5)
         assert bench.work.beats[30 * again :] == expected
         assert int(dut.consumer.value) == 30
         assert not dut.owes.value
@@ -182,25 +182,24 @@ async def each_bit_without_a_meaning(dut):
     assert bench.work.beats == expected
 
 
-@crossed(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS, us=100)
-async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
+@benched(FetchBench, cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS, us=100)
+async def one_that_cannot_be_read_stops_the_ring(bench, cause):
     """Descriptors before it become work; later ones do not, though some were asked for."""
-    bench = await FetchBench(dut, stalls).begin()
     for bad in (0, 3):
         bench.work.beats.clear()
         await bench.open(8)
         built = bench.put_some()
         bench.bad = {bench.at.place(bad): cause, bench.at.place(bad + 1): Cause.RESET}
         bench.report(8)
-        while not dut.cause.value:
-            await RisingEdge(dut.clk)
-        await ClockCycles(dut.clk, 60)
-        assert Cause(int(dut.cause.value)) is cause
-        assert Fault(int(dut.fault.value)) is Fault.NONE
-        assert int(dut.consumer.value) == bad == len(bench.work.beats)
-        assert not dut.owes.value
+        while not bench.dut.cause.value:
+            await RisingEdge(bench.dut.clk)
+        await bench.wait(60)
+        assert Cause(int(bench.dut.cause.value)) is cause
+        assert Fault(int(bench.dut.fault.value)) is Fault.NONE
+        assert int(bench.dut.consumer.value) == bad == len(bench.work.beats)
+        assert not bench.dut.owes.value
         requested = len(bench.requests.beats)
-        await ClockCycles(dut.clk, 40)
+        await bench.wait(40)
         assert len(bench.requests.beats) == requested
         bench.bad = {}
         await bench.close()
@@ -210,72 +209,69 @@ async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
     assert bench.events.counts == {"read": 11, "malformed": 0, "unread": 2, "fault": 0}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_doorbell_too_far_is_a_fault(dut):
-    bench = await FetchBench(dut).begin()
+@benched(FetchBench, us=100)
+async def a_doorbell_too_far_is_a_fault(bench):
     await bench.open(4)
     bench.report(5)
-    await ClockCycles(dut.clk, 30)
-    assert Fault(int(dut.fault.value)) is Fault.OVERRUN
+    await bench.wait(30)
+    assert Fault(int(bench.dut.fault.value)) is Fault.OVERRUN
     assert not bench.requests.beats
-    assert not dut.owes.value
+    assert not bench.dut.owes.value
     assert bench.events["fault"] == 1
     await bench.close()
     await bench.open(4, address=64)
-    await ClockCycles(dut.clk, 30)
-    assert Fault(int(dut.fault.value)) is Fault.ADDRESS
+    await bench.wait(30)
+    assert Fault(int(bench.dut.fault.value)) is Fault.ADDRESS
     assert bench.events["fault"] == 2
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def reports_awaited_and_owed(dut):
+@benched(FetchBench, us=100)
+async def reports_awaited_and_owed(bench):
     """``awaited`` is high from the request to the last beat, ``owes`` until the work is taken."""
-    bench = await FetchBench(dut).begin()
     await bench.open(4)
     bench.put_some(1)
     bench.work.stop()
-    assert not dut.owes.value
+    assert not bench.dut.owes.value
     bench.report(1)
     await bench.requests.wait_for(1)
     began = cycle()
-    while dut.awaited.value:
-        assert dut.owes.value
-        await RisingEdge(dut.clk)
+    while bench.dut.awaited.value:
+        assert bench.dut.owes.value
+        await RisingEdge(bench.dut.clk)
     assert cycle() - began >= 10
     for _ in range(20):
-        assert dut.owes.value
-        assert dut.work_valid.value
-        await RisingEdge(dut.clk)
-    bench.work = Sink(dut, "work")
+        assert bench.dut.owes.value
+        assert bench.dut.work_valid.value
+        await RisingEdge(bench.dut.clk)
+    bench.work = Sink(bench.dut, "work")
     await bench.work.wait_for(1)
-    await ClockCycles(dut.clk, 3)
-    assert not dut.owes.value
+    await bench.wait(3)
+    assert not bench.dut.owes.value
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def a_ring_is_closed_in_any_cycle(dut):
+@benched(FetchBench, us=400)
+async def a_ring_is_closed_in_any_cycle(bench):
     """Every descriptor that was asked for becomes work, and no other one is asked for later."""
-    bench = await FetchBench(dut).begin()
     for wait in range(40):
         bench.work.beats.clear()
         await bench.open(8)
         bench.put_some()
         before = len(bench.requests.beats)
         bench.report(8)
-        await ClockCycles(dut.clk, wait)
-        dut.close.value = 1
+        await bench.wait(wait)
+        bench.dut.close.value = 1
         owed = []
         for _ in range(60):
-            await RisingEdge(dut.clk)
-            owed.append(int(dut.owes.value))
-            dut.close.value = 0
+            await RisingEdge(bench.dut.clk)
+            owed.append(int(bench.dut.owes.value))
+            bench.dut.close.value = 0
         assert owed == sorted(owed, reverse=True), "what is owed is known when the ring closes"
         assert not owed[-1]
         requested = len(bench.requests.beats) - before
-        assert len(bench.work.beats) == requested == int(dut.consumer.value)
-        await ClockCycles(dut.clk, 40)
+        assert len(bench.work.beats) == requested == int(bench.dut.consumer.value)
+        await bench.wait(40)
         assert len(bench.requests.beats) - before == requested
-        assert not dut.busy.value
+        assert not bench.dut.busy.value
         await bench.close()
     assert bench.events["unread"] == 0
     assert requested > 3
@@ -291,22 +287,22 @@ async def a_flush_abandons_what_is_awaited(dut):
     bench.report(1)
     await until(dut.clk, dut.work_valid, 1)
     bench.report(8)
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     assert dut.awaited.value
     dut.close.value = 1
-    await ClockCycles(dut.clk, 3)
+    await bench.wait(3)
     dut.flush.value = 1
-    await ClockCycles(dut.clk, 12)
+    await bench.wait(12)
     assert not dut.awaited.value
     assert dut.owes.value, "of what came before"
     bench.work = Sink(dut, "work")
-    await ClockCycles(dut.clk, 40)
+    await bench.wait(40)
     assert len(bench.work.beats) == 1
     assert not dut.owes.value
     assert not dut.busy.value
     dut.flush.value = dut.close.value = 0
     requested = len(bench.requests.beats)
-    await ClockCycles(dut.clk, 40)
+    await bench.wait(40)
     assert len(bench.requests.beats) == requested
     assert bench.events.counts == {"read": 1, "malformed": 0, "unread": 0, "fault": 0}
     await bench.close()
@@ -325,9 +321,9 @@ async def what_fails_when_the_ring_is_closed_is_not_reported(dut):
     bench.put_some()
     bench.bad = {bench.at.place(0): Cause.RESET}
     bench.report(8)
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     dut.close.value = 1
-    await ClockCycles(dut.clk, 60)
+    await bench.wait(60)
     assert not bench.work.beats
     assert not dut.busy.value
     assert not dut.cause.value
@@ -339,7 +335,7 @@ async def latencies(dut):
     bench = await FetchBench(dut, delay=lambda: 1).begin()
     await bench.open(4)
     bench.put_some(1)
-    await ClockCycles(dut.clk, 10)
+    await bench.wait(10)
     bench.report(1)
     begun = cycle()
     await bench.work.wait_for(1)
