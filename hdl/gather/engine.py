@@ -14,12 +14,7 @@ from hdl.common.ring_registers import set_ring
 from hdl.gather.axi_requester import WHOLE, AxiRequester, lead_out
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
-from hdl.gather.engine_params import (
-    DESCRIPTORS,
-    REGISTER_ADDRESS_BITS,
-    WORK,
-    GatherEngineParams,
-)
+from hdl.gather.engine_params import DESCRIPTORS, WORK, GatherEngineParams
 from hdl.gather.registers import constants, engine_registers
 from hdl.gather.row_fetcher import RowFetcher
 from hdl.gather.row_output import RowOutput
@@ -146,9 +141,8 @@ class GatherEngine(Component):
             connect(m, flipped(self.s_axil), registers.axil)
             connect(m, m.submodules.requester.m_axi, flipped(self.m_axi_host))
             return
-        m.submodules.completer = completer = Completer.sized(
-            data_bits=params.data_bits, address_bits=REGISTER_ADDRESS_BITS
-        )
+        sizes = {"data_bits": params.data_bits, "address_bits": self.registers.address_bits}
+        m.submodules.completer = completer = Completer.sized(**sizes)
         add_block(m, "requester", Requester(params.requester))
         m.submodules.reset = FunctionReset()
         connect(m, flipped(self.cq), completer.cq)

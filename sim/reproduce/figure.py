@@ -129,6 +129,11 @@ def markdown(rows: Rows) -> list[str]:
     return [*lines, ""]
 
 
+def written(rows: Rows, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the lines of a table of the page: each of ``columns`` is filled in from a row."""
+    return [{name: text.format(**row) for name, text in columns.items()} for row in rows]
+
+
 def rows_with(rows: Rows, **values: Any) -> list[Mapping[str, Any]]:
     """Return the rows that have these values, by the names of their columns."""
     return [row for row in rows if values.items() <= row.items()]

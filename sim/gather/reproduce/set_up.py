@@ -11,10 +11,27 @@ from sim.gather.reproduce import paper
 from sim.gather.reproduce.paper import copied
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, return_path
 from sim.gather.reproduce.requested import GatherRequest
-from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, curve, doubling
+from sim.reproduce.figure import (
+    Claim,
+    Figure,
+    Panel,
+    Rows,
+    by_paper,
+    by_us,
+    curve,
+    doubling,
+    written,
+)
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)  #: bytes of rows
 LARGEST = 16 * 1024  #: bytes of the paper's largest row
+SHOWN = {
+    "row": "{row_bytes:,} B",
+    "gather, RTL": "{rtl_gb_per_s:.2f} GB/s, {rtl_share:.1%}",
+    "headers leave": "{model_share:.1%}",
+    "DMA, model": "{dma_gb_per_s:.3f} GB/s",
+    "gather is faster": "{times_dma:.1f} times",
+}
 NEAR = 0.05  #: relative difference below which sizes or shares count as equal
 
 
@@ -47,7 +64,7 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
         f" trip of {requested.round_trip:g} us; beside it, as a model, a copy for each row, which"
         f" the paper's {paper.SET_UP * 1e6:.2f} us precede.",
         rows=rows,
-        shown=list(shown(rows)),
+        shown=written(rows, SHOWN),
         panels=[Panel("one row after the other", lambda axes: draw(axes, rows))],
         claims=list(claims(rows)),
         note=f"{paper.SET_UP_BYTES / 1e3:g} KB in {paper.SET_UP * 1e6:g} us are"
@@ -74,18 +91,6 @@ def row(item: Measured) -> dict[str, Any]:
         "reads": item.counts["reads"],
         "link_bytes": item.counts["down"],
     }
-
-
-def shown(rows: Rows) -> Iterator[dict[str, str]]:
-    """Yield the lines of the page's table."""
-    for item in rows:
-        yield {
-            "row": f"{item['row_bytes']:,} B",
-            "gather, RTL": f"{item['rtl_gb_per_s']:.2f} GB/s, {item['rtl_share']:.1%}",
-            "headers leave": f"{item['model_share']:.1%}",
-            "DMA, model": f"{item['dma_gb_per_s']:.3f} GB/s",
-            "gather is faster": f"{item['times_dma']:.1f} times",
-        }
 
 
 def claims(rows: Rows) -> Iterator[Claim]:

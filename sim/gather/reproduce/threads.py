@@ -11,7 +11,17 @@ from sim.gather.golden.threads import Kernel, traffic_of
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.points import BEST, COLOURS
 from sim.golden.pcie_link import Order, aligned, naive, traffic
-from sim.reproduce.figure import Claim, Figure, Panel, Rows, by_paper, by_us, curve, rows_with
+from sim.reproduce.figure import (
+    Claim,
+    Figure,
+    Panel,
+    Rows,
+    by_paper,
+    by_us,
+    curve,
+    rows_with,
+    written,
+)
 
 SIZES = (132, *range(1024, 1045, 4))  #: bytes of rows
 UNEVEN = SIZES[2:]  #: those of figure 8 that are no multiple of a line
@@ -19,6 +29,8 @@ UNEVEN = SIZES[2:]  #: those of figure 8 that are no multiple of a line
 WAYS: Mapping[str, tuple[bool, Order]] = {"naive": (False, naive), "aligned": (True, aligned)}
 PAPERS = {"naive": paper.NAIVE, "aligned": paper.ALIGNED}
 STYLES = {"rows": "-", "sectors kept": "--", "sectors read again": ":"}
+SHOWN = {"row": "{row_bytes:,} B", "order": "{order}"}
+SHOWN |= {f"by {name}": f"{{reads, {name}:.2f}} reads, {{share, {name}:.1%}}" for name in STYLES}
 
 
 def figure() -> Figure:
@@ -36,7 +48,7 @@ def figure() -> Figure:
         " listing 2, whose warps of 32 threads run over the borders of rows. Sectors of 32 bytes"
         " that the warp before has read are read again, or are kept.",
         rows=rows,
-        shown=list(shown(rows)),
+        shown=written(rows, SHOWN),
         panels=[
             Panel("reads of a row", partial(draw, rows=rows, value="reads")),
             Panel("share of the link's best case", partial(draw, rows=rows, value="share")),
@@ -62,19 +74,6 @@ def row(way: str, size: int) -> dict[str, Any]:
         result[f"share, {name}"] = round(item.share, 4)
         result[f"gb_per_s, {name}"] = round(item.share * BEST / 1e9, 3)
     return result
-
-
-def shown(rows: Rows) -> Iterator[dict[str, str]]:
-    """Yield the lines of the page's table."""
-    for item in rows:
-        yield {
-            "row": f"{item['row_bytes']:,} B",
-            "order": item["order"],
-            **{
-                f"by {name}": f"{item[f'reads, {name}']:.2f} reads, {item[f'share, {name}']:.1%}"
-                for name in STYLES
-            },
-        }
 
 
 def claims(rows: Rows) -> Iterator[Claim]:

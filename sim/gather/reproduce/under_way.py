@@ -23,11 +23,21 @@ from sim.reproduce.figure import (
     curve,
     doubling,
     rows_with,
+    written,
 )
 
 LIMITS = (8, 16, 32, 64, 96, 128, 192, 256)  #: requests under way
 QUICK_LIMITS = (8, 32, 128, 256)
 ROW_BYTES = 1024  #: whole lines, of which the paper's estimate is
+SHOWN = {
+    "link": "{link}",
+    "order": "{order}",
+    "requests": "{requests_allowed}",
+    "measured": "{gb_per_s:.2f} GB/s",
+    "of the link's best": "{of_best_case:.1%}",
+    "arithmetic": "{model_gb_per_s:.2f} GB/s",
+}
+OF_PAPER = {"measured": "{gb_per_s:.1f} GB/s", "arithmetic": "{model_gb_per_s:.1f} GB/s"}
 ORDERED = (ReadOrder.ALIGNED, ReadOrder.MERGED)
 NEAR = 0.05  #: relative difference below which bandwidths count as equal
 
@@ -48,7 +58,7 @@ def points(requested: GatherRequest, quick: bool) -> list[Requested]:
 
 def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
     """Return bandwidths beside arithmetic, and the paper's beside its own estimate."""
-    rows = [row(item) for item in result]
+    rows, papers = [row(item) for item in result], [*map(paper_row, paper.BY_SHARE.items())]
     return Figure(
         name="under-way",
         title="Requests under way",
@@ -63,8 +73,8 @@ def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
         f" {TAGS} tags, Gen3 x16, a round trip of {requested.round_trip:g} us. The paper gives a"
         " share of its GPU to the kernel that reads; each warp of that has a read of 128 bytes"
         " under way, which is why our hardware's setting is the number of reads.",
-        rows=[*rows, *map(paper_row, paper.BY_SHARE.items())],
-        shown=list(shown(rows)),
+        rows=[*rows, *papers],
+        shown=[*written(rows, SHOWN), *written(papers, SHOWN | OF_PAPER)],
         panels=[
             Panel("ours: Gen3 x16", lambda axes: draw(axes, rows)),
             Panel("the paper's: Gen4 x16", draw_paper),
@@ -112,29 +122,6 @@ def paper_row(of: tuple[float, float]) -> dict[str, Any]:
 def paper_estimate(reads: float) -> float:
     """Return the bytes a second that the paper's arithmetic gives its link (section 3.2.2)."""
     return min(paper.PERFECT * paper.MEMCPY, reads * paper.LINE / paper.ROUND_TRIP)
-
-
-def shown(rows: Rows) -> Iterator[dict[str, str]]:
-    """Yield the lines of the page's table."""
-    for item in rows:
-        yield {
-            "link": item["link"],
-            "order": item["order"],
-            "requests": str(item["requests_allowed"]),
-            "measured": f"{item['gb_per_s']:.2f} GB/s",
-            "of the link's best": f"{item['of_best_case']:.1%}",
-            "arithmetic": f"{item['model_gb_per_s']:.2f} GB/s",
-        }
-    for share, measured in paper.BY_SHARE.items():
-        reads = paper.reads_of(share)
-        yield {
-            "link": f"Gen4 x16, the paper, {share:.1%} of the GPU",
-            "order": "aligned",
-            "requests": f"{reads:.0f}",
-            "measured": f"{measured / 1e9:.1f} GB/s",
-            "of the link's best": f"{measured / paper.MEMCPY:.1%}",
-            "arithmetic": f"{paper_estimate(reads) / 1e9:.1f} GB/s",
-        }
 
 
 def claims(rows: Rows, round_trip: float) -> Iterator[Claim]:

@@ -118,7 +118,7 @@ BIG = {"row_bytes": 4096, "graph": "uk:rows=500", "batch": 8, "fan_outs": "8,8"}
 
 
 @pytest.mark.parametrize(
-    ("build", "asked", "reason"),
+    ("build", "requested", "reason"),
     [
         ({"address_bits": 16, "stride_bits": 9}, {}, "the build's table has less than"),
         ({"address_bits": 16}, BIG, "of rows and idxs do not fit device memory"),
@@ -128,9 +128,9 @@ BIG = {"row_bytes": 4096, "graph": "uk:rows=500", "batch": 8, "fan_outs": "8,8"}
         ({}, {"idxs_on_card": True}, "idxs_on_card needs a build that"),
     ],
 )
-def test_what_the_build_cannot_do(build, asked, reason):
+def test_what_the_build_cannot_do(build, requested, reason):
     with pytest.raises(ValueError, match=reason):
-        GatherSession(replace(PARAMS, **build), replace(REQUESTED, **asked))
+        GatherSession(replace(PARAMS, **build), replace(REQUESTED, **requested))
 
 
 def test_a_build_that_just_suffices():
