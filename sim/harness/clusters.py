@@ -1,7 +1,7 @@
 """Runs a cluster on a job that lies in a folder: in one simulation, or in one of each part."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -41,6 +41,7 @@ class Cluster(Generic[M]):
     epoch: int  #: cycles that parts run without each other
     component: Callable[[M], Component]  #: hardware of everything, or of a part
     files: Callable[[M], Sequence[str]] = lambda members: ()  #: names of what a part reads
+    env: Mapping[str, str] = field(default_factory=dict)  #: variables beside the job's
     progress: str = ""  #: name of the file that says how far a simulation is
 
     @property
@@ -96,5 +97,5 @@ class Cluster(Generic[M]):
             params=component.params,
             component=type(component),
             plusargs=self.plusargs,
-            env={JOB: str(self.folder), MEMBERS: to_text(members)},
+            env={JOB: str(self.folder), MEMBERS: to_text(members), **self.env},
         )

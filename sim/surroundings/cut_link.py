@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Signal, ValueLike
 from amaranth.lib.wiring import In, connect
 
 from sim.surroundings.exchange import add_exchange
-from sim.surroundings.link import Link, LinkParams, add_up
+from sim.surroundings.link import Link, LinkParams
 
 
 class CutLink(Link):
@@ -32,9 +32,9 @@ class CutLink(Link):
 
 
 def add_cut_links(
-    m: Module, part: Any, params: LinkParams, ends: Sequence[tuple[Any, Any, ValueLike]]
-) -> None:
-    """Add the ends of a part's cut links, set by ``part.link`` and counted by ``part.counts``.
+    m: Module, params: LinkParams, settings: Any, ends: Sequence[tuple[Any, Any, ValueLike]]
+) -> list[CutLink]:
+    """Add the ends of a part's cut links, all of which are set by ``settings``; return them.
 
     ``ends`` has, by channel, its streams out and in, and the number of the link that it sends on.
     """
@@ -47,6 +47,6 @@ def add_cut_links(
         m.d.comb += [
             link.index.eq(index),
             link.channel.eq(channel),
-            link.settings.eq(part.link),
+            link.settings.eq(settings),
         ]
-    add_up(m, part.counts, links)
+    return links

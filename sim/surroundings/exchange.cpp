@@ -229,6 +229,13 @@ int ingather_said() {
     return said;
 }
 
+// Gives the part's turn back while Python waits for something else, or takes one again.
+void ingather_work(int works) {
+    exchange::Part& part = exchange::part();
+    if (!works) part.move(false);
+    part.work(works);
+}
+
 // Goes on to the next barrier; behind the last one nothing is exchanged any more.
 void ingather_pass(int last) {
     exchange::Part& part = exchange::part();

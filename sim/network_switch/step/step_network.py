@@ -34,7 +34,7 @@ class StepNetwork(RtlNetwork):
         self.report(Reduce(number=number, parts=list(parts)))
 
         def wait() -> Integers:
-            answer = self.issue(Reduced(number=number))
+            (answer,) = self.issue(Reduced(number=number))
             if answer.sums is None:
                 raise RunFailed(answer.failure)
             return answer.sums

@@ -14,7 +14,7 @@ from sim.p4sgd.surroundings.cluster import worker_buses
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 from sim.surroundings.cut_link import add_cut_links
-from sim.surroundings.link import LINK_COUNTS, LinkParams
+from sim.surroundings.link import LINK_COUNTS, LinkParams, add_up
 
 
 class WorkerPartParams(Params, suffix="{worker.suffix}_{link.suffix}"):
@@ -57,7 +57,8 @@ class WorkerPart(Component):
             self.missing.eq(worker.missing),
         ]
         up = Cat(Const(0, 1), self.number)[:8]
-        add_cut_links(m, self, params.link, [(worker.m_axis, worker.s_axis, up)])
+        ends = [(worker.m_axis, worker.s_axis, up)]
+        add_up(m, self.counts, add_cut_links(m, params.link, self.link, ends))
 
 
 class SwitchPart(Component):
@@ -80,4 +81,4 @@ class SwitchPart(Component):
         connect(m, flipped(self.s_axil_switch), switch.s_axil)
         ports = range(self.params.workers)
         ends = [(switch.m_axis[k], switch.s_axis[k], 2 * k + 1) for k in ports]
-        add_cut_links(m, self, self.params.link, ends)
+        add_up(m, self.counts, add_cut_links(m, self.params.link, self.link, ends))

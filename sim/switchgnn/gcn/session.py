@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from sim.switchgnn.gcn.run import GcnRun
 from sim.switchgnn.gcn.traffic import traffic
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 from sim.switchgnn.network.network import NetworkParams, build_network, network_of
+from sim.switchgnn.network.parts import build_parts
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 
@@ -31,6 +33,13 @@ QUALITIES = {
     "test_loss": "cross entropy of {} at the vertices that are tested on, at the end",
     "test_accuracy": "share of the vertices that are tested on that {} tell right",
 }
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Says that each worker and switch of a network is simulated by a process of its own."""
+
+    network: NetworkParams
 
 
 class GcnSession(Session):
@@ -48,6 +57,7 @@ class GcnSession(Session):
         "exact": "1 if a switch's sums are A X, and weights equal a one-worker run's bit for bit",
     }
     maximise = ("switch_test_accuracy",)
+    swept = {"processes": 1}
 
     params: GnnSwitchParams
     requested: GcnWorkload
@@ -86,14 +96,17 @@ class GcnSession(Session):
 
     @classmethod
     def hardware(cls, params: GnnSwitchParams, requested: GcnWorkload) -> Hashable:
-        """Return the network if hardware adds, else the name of the adder."""
-        if requested.adder is Adder.RTL and requested.workers > 1:
-            return network_of(params, requested.workers, requested.racks, requested.spines)
-        return requested.adder
+        """Return the network if hardware adds, which may be cut, else the name of the adder."""
+        if not requested.is_simulated:
+            return requested.adder
+        network = network_of(params, requested.workers, requested.racks, requested.spines)
+        return network if requested.at_a_time == 1 else Cut(network)
 
     @classmethod
     def build(cls, hardware: Hashable) -> Build:
-        """Build the simulator of a network; a model in Python needs none."""
+        """Build the simulator of a network, or those of its parts; a model in Python needs none."""
+        if isinstance(hardware, Cut):
+            return build_parts(hardware.network, optimise=True)
         if isinstance(hardware, NetworkParams):
             return build_network(hardware, optimise=True)
         return Build(folder=Path(), top=str(hardware))
@@ -114,18 +127,20 @@ class GcnSession(Session):
         ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
         """
         requested, hardware = self.requested, self.hardware(self.params, self.requested)
-        if isinstance(hardware, NetworkParams):
+        network = hardware.network if isinstance(hardware, Cut) else hardware
+        if isinstance(network, NetworkParams):
             with RtlNetwork(
-                hardware,
+                network,
                 simulator,
                 folder,
                 self.planner,
                 links=requested.links,
                 timeout=requested.timeout,
                 ecn=requested.ecn,
-            ) as network:
-                yield network.aggregator
-                self.hardware_counters = network.counters(details=True).details
+                processes=requested.at_a_time,
+            ) as simulated:
+                yield simulated.aggregator
+                self.hardware_counters = simulated.counters(details=True).details
         elif requested.adder is Adder.EXACT:
             yield ExactAggregator
         else:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.harness.workload import Workload, setting
+from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.switchgnn.network.link_settings import CHANCES, LinkSettings
 from sim.switchgnn.planning.choices import ORDER_NAMES, PLANS
 
@@ -16,6 +17,7 @@ BITS = (8, 12, 16)
 METIS = "metis"
 MAX_WORKERS = 32
 MAX_RACKS, MAX_SPINES = 16, 8
+CUT_WORKERS, CUT_LATENCY = 4, 50  #: least workers, and cycles of their links, for which it pays
 
 
 class Adder(StrEnum):
@@ -176,6 +178,16 @@ class GcnWorkload(TrainingWorkload):
         " workers halve their rate when they hear of it.",
     )
 
+    processes: int | None = setting(
+        None,
+        "Let this many processes simulate the hardware at a time: if more than 1, each worker and"
+        " each switch is one of its own, and --waves shows worker 0. The result is the same, to the"
+        " cycle, for any number.",
+        least=1,
+        shown=f"the cores for {CUT_WORKERS} workers or more with links of at least {CUT_LATENCY}"
+        " cycles, else 1",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.workers % self.racks:
@@ -190,6 +202,19 @@ class GcnWorkload(TrainingWorkload):
         if not self.has_links and any(getattr(self, name) for name in CHANCES):
             alone = "a single worker" if self.workers == 1 else f"--adder {self.adder}"
             raise ValueError(f"{alone} has no links: nothing can happen to a frame")
+        if self.is_simulated:
+            check_cut(self.processes, self.link_latency)
+
+    @property
+    def at_a_time(self) -> int:
+        """Return how many processes work at a time; 1: all is simulated as a whole."""
+        pays = self.workers >= CUT_WORKERS and self.link_latency >= CUT_LATENCY
+        return chosen_processes(self.processes, pays) if self.is_simulated else 1
+
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether hardware adds, that of a network."""
+        return self.has_links and self.adder is Adder.RTL
 
     @property
     def idle(self) -> set[str]:
@@ -199,8 +224,8 @@ class GcnWorkload(TrainingWorkload):
             result |= {"plan", "order", "open_turns", "racks", *CHANCES}
         if not self.has_links or self.racks == 1:
             result.add("spines")
-        if not self.has_links or self.adder is not Adder.RTL:
-            result |= {"link_latency", "displacement", "timeout", "background", "ecn"}
+        if not self.is_simulated:
+            result |= {"link_latency", "displacement", "timeout", "background", "ecn", "processes"}
         return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property

@@ -1,6 +1,7 @@
-"""Reads, as a network's host, what its hardware has counted."""
+"""Reads, as a network's host, what its hardware has counted, and adds up what its parts have."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from cocotb.triggers import gather
@@ -9,33 +10,70 @@ from hdl.switchgnn.protocol import Kind, frame_bytes
 from sim.harness.streams import cycle
 from sim.switchgnn.job import SWITCH
 from sim.switchgnn.network.network_host import NetworkHost
+from sim.switchgnn.network.requests import Counted, Counters
+from sim.switchgnn.switch_program import GnnSwitchProgram
 
 SENT = tuple(Kind[name] for name in ("FEATURE", "PARTIAL", "RAW", "FETCH", "RAWFETCH", "DONE"))
 #: Counters of a worker that are read for every row of a training; others are read at its end.
 OF_WORKERS = ("cycles", "halvings", "sent_again", *(f"sent_{kind.name.lower()}" for kind in SENT))
 
 
-async def counts(host: NetworkHost) -> Counter[str]:
-    """Return the counts of COUNTERS since reset, from counters in hardware."""
-    switches = host.switches.values()
-    totals = [await switch.counters() for switch in switches]
-    ports = [port for switch in switches for port in (await switch.port_counters()).values()]
-    workers = await gather(*(worker.counters(OF_WORKERS) for worker in host.workers))
+async def counted(host: NetworkHost, every: bool = False) -> Counted:
+    """Return what members have counted since reset; of workers ``every`` counter, or OF_WORKERS.
+
+    What links have counted is read in a cycle that is the same for all parts.
+    """
+    names = () if every else (OF_WORKERS,)
+    *workers, switches = await gather(
+        *(worker.counters(*names) for worker in host.workers),
+        gather(*map(of_switch, host.switches.values())),
+    )
+    await host.meet()
+    dut = host.dut
+    return Counted(
+        workers=dict(zip(host.members.workers, workers, strict=True)),
+        switches=dict(zip(host.switches, switches, strict=True)),
+        frames=int(dut.frames.value),
+        lost=int(dut.lost.value),
+        background=int(dut.background.value),
+        cycles=cycle(),
+        sums=host.sums,
+        planned_bytes=host.planned_bytes,
+    )
+
+
+async def of_switch(switch: GnnSwitchProgram) -> dict[str, Any]:
+    """Return the counters of a switch, and of its ports."""
+    counters = await switch.counters()
+    return {"switch": counters, "ports": [*(await switch.port_counters()).values()]}
+
+
+def counters_of(parts: Sequence[Counted], lanes: int) -> Counters:
+    """Return the counts of COUNTERS, and all counters, fit for JSON, from those of all parts.
+
+    Those of several switches are in ``switches``, by their names.
+    """
+    workers = [counts for part in parts for counts in part.workers.values()]
+    switches = {name: counts for part in parts for name, counts in part.switches.items()}
+    frames, lost, background = (
+        sum(getattr(part, name) for part in parts) for name in ("frames", "lost", "background")
+    )
+    totals = [each["switch"] for each in switches.values()]
+    ports = [port for each in switches.values() for port in each["ports"]]
     results = sum(port["results"] for port in ports)
     sent = {kind: sum(w[f"sent_{kind.name.lower()}"] for w in workers) for kind in SENT}
     sent[Kind.RESULT] = results
     sent[Kind.RAW] += sum(port["raws"] for port in ports)
     sent[Kind.PARTIAL] += sum(port.get("partials", 0) for port in ports)
-    frames, lanes = int(host.dut.frames.value), host.params.switch.lanes
     sent[Kind.ACK] = frames - sum(sent.values())  # with other control frames, which are as long
     again = sum(worker["sent_again"] + worker["sent_fetch"] for worker in workers)
     again += sum(port.get("partials_again", 0) for port in ports)
-    return Counter(
+    counts = Counter(
         frames=frames,
         bytes=sum(count * frame_bytes(kind, lanes) for kind, count in sent.items()),
-        planned_bytes=host.planned_bytes,
-        lost=int(host.dut.lost.value),
-        repeats=again + results - host.sums,
+        planned_bytes=parts[0].planned_bytes,
+        lost=lost,
+        repeats=again + results - sum(part.sums for part in parts),
         rows=sum(total["rows"] for total in totals),
         additions=sum(total["additions"] for total in totals),
         turns=totals[0]["turns"],
@@ -43,24 +81,10 @@ async def counts(host: NetworkHost) -> Counter[str]:
         halvings=sum(worker["halvings"] for worker in workers),
         cycles=max(worker["cycles"] for worker in workers),
     )
-
-
-async def details(host: NetworkHost) -> dict[str, Any]:
-    """Return all counters of switches, ports and workers since reset, fit for JSON.
-
-    Those of several switches are in ``switches``, by their names.
-    """
-    workers = await gather(*(worker.counters() for worker in host.workers))
-    switches = {
-        name: {
-            "switch": await switch.counters(),
-            "ports": [*(await switch.port_counters()).values()],
-        }
-        for name, switch in host.switches.items()
-    }
-    return {
-        "simulated_cycles": cycle(),
-        "background_beats": int(host.dut.background.value),
+    details = {
+        "simulated_cycles": parts[0].cycles,
+        "background_beats": background,
         "workers": workers,
         **switches.get(SWITCH, {"switches": switches}),
     }
+    return Counters(counts=dict(counts), details=details | parts[0].findings)

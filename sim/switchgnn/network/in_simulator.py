@@ -1,16 +1,19 @@
 """Runs aggregations on a simulated network, inside the simulator, as it is asked to."""
 
 import os
+from dataclasses import replace
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
 import cocotb
 
+from sim.harness.in_simulator import MEMBERS, from_text
 from sim.harness.session import RunFailed
-from sim.harness.verilator import params_in_simulator
+from sim.surroundings.exchange import waiting_elsewhere
 from sim.switchgnn.network import counting
+from sim.switchgnn.network.members import Members
 from sim.switchgnn.network.network_host import NetworkHost, Plans
-from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counters, Plan
+from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counted, Plan
 
 
 @cocotb.test()
@@ -21,28 +24,38 @@ async def serve(dut: Any) -> None:
 
 async def served(dut: Any, kind: type[NetworkHost]) -> NetworkHost:
     """Answer requests by a host of this kind, which is returned when nobody is there to ask."""
+    members: Members = from_text(MEMBERS)
     with Client(os.environ[JOB]) as requested:
-        host = kind(dut, params_in_simulator(), requested.recv())
+        requested.send(members.name)
+        host = kind(dut, members.network, requested.recv())
         await host.begin()
         plans: dict[int, Plans] = {}
         while (request := heard(requested)) is not None:
             if isinstance(request, Plan):
                 plans[request.number] = request.jobs
             elif isinstance(request, Count):
-                requested.send(await counted(host, request))
+                tell(requested, await counted(host, request))
             elif isinstance(request, Aggregate):
-                requested.send(await answer(host, plans, request))
+                tell(requested, await answer(host, plans, request))
             elif (more := await host.answer(request)) is not None:
-                requested.send(more)
+                tell(requested, more)
+    await host.meet(last=True)
     return host
 
 
 def heard(requested: Connection) -> Any:
     """Wait for the next request and return it; None if there will be no more."""
-    try:
-        return requested.recv()
-    except EOFError:
-        return None
+    with waiting_elsewhere():
+        try:
+            return requested.recv()
+        except EOFError:
+            return None
+
+
+def tell(requested: Connection, result: Any) -> None:
+    """Send an answer; whoever takes it may take those of other parts before."""
+    with waiting_elsewhere():
+        requested.send(result)
 
 
 async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate) -> Answer:
@@ -53,7 +66,7 @@ async def answer(host: NetworkHost, plans: dict[int, Plans], request: Aggregate)
         return Answer(failure=str(failure))
 
 
-async def counted(host: NetworkHost, request: Count) -> Counters:
+async def counted(host: NetworkHost, request: Count) -> Counted:
     """Return the counters that are asked for."""
-    details = await counting.details(host) | await host.findings() if request.details else {}
-    return Counters(counts=dict(await counting.counts(host)), details=details)
+    result = await counting.counted(host, request.details)
+    return replace(result, findings=await host.findings()) if request.details else result

@@ -1,6 +1,6 @@
 """Puts SwitchGNN's switches, endpoints and all links into one simulated design."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,17 @@ class NetworkParams:
         ]
 
     @property
+    def ends(self) -> list[tuple[Place, Place]]:
+        """Return the ends of all links, by number: of a worker or a leaf, and of what is above."""
+        workers = [(f"worker_{k}", 0) for k in range(self.endpoints.workers)]
+        return [*zip(workers, self.places, strict=True), *self.cables]
+
+    @property
+    def distance(self) -> int:
+        """Return the most links between two workers."""
+        return 2 if self.racks == 1 else 4
+
+    @property
     def link(self) -> LinkParams:
         """Return the sizes of a link."""
         return LinkParams(depth=LINK_DEPTH, beats=self.switch.frames.beats)
@@ -136,14 +147,7 @@ class Network(Component):
         if self.params.switch.in_memory:
             memory, first = self.params.switch.table_memory, self.params.endpoints.memories
             add_rams(m, memory, self, switches[SWITCH].m_axi_tables, first=first)
-        for name in self.inherited:
-            near, far = getattr(self, name), getattr(endpoints, name)
-            if self.signature.members[name].is_signature:
-                connect(m, flipped(near), far)
-            elif self.signature.members[name].flow is In:
-                m.d.comb += far.eq(near)
-            else:
-                m.d.comb += near.eq(far)
+        forward(m, self, endpoints, self.inherited)
         links: list[Link] = []
         others: list[Background] = []
         below = [
@@ -172,13 +176,8 @@ class Network(Component):
                     other.index.eq(2 * k + path),
                     other.settings.eq(self.background_settings[path]),
                 ]
-        m.d.comb += [
-            self.background.eq(total(other.sent for other in others[1::2])),
-            self.frames.eq(total(link.sent for link in links)),
-            self.lost.eq(
-                total(count for link in links for count in (link.dropped, link.corrupted))
-            ),
-        ]
+        m.d.comb += self.background.eq(total(other.sent for other in others[1::2]))
+        count_frames(m, self, links)
         self.add_more(m, switches)
 
     def switches(self, params: Any) -> dict[str, Any]:
@@ -187,6 +186,29 @@ class Network(Component):
 
     def add_more(self, m: Module, switches: dict[str, Any]) -> None:
         """Add what kinds of it have beside the endpoints and their links."""
+
+
+def forward(m: Module, outer: Any, inner: Any, names: Sequence[str]) -> None:
+    """Connect ports of a component to those of these names of one that is in it."""
+    for name in names:
+        near, far, member = (
+            getattr(outer, name),
+            getattr(inner, name),
+            inner.signature.members[name],
+        )
+        if member.is_signature:
+            connect(m, flipped(near), far)
+        else:
+            m.d.comb += far.eq(near) if member.flow is In else near.eq(far)
+
+
+def count_frames(m: Module, counting: Any, links: Sequence[Link]) -> None:
+    """Let ``counting.frames`` and ``lost`` count what links are given, and what they lose."""
+    lost = (count for link in links for count in (link.dropped, link.corrupted))
+    m.d.comb += [
+        counting.frames.eq(total(link.sent for link in links)),
+        counting.lost.eq(total(lost)),
+    ]
 
 
 def total(counts: Iterable[Value]) -> Value:
@@ -236,9 +258,13 @@ def blocks(params: NetworkParams) -> list[Component]:
     """Return the largest parts of which there are many."""
     endpoints = params.endpoints
     ends = [Endpoint(endpoints.endpoint), Link(params.link), AxiRam(endpoints.ram)]
-    parts = (Bank, GnnIngressPort, EgressPort)
     switches = dict.fromkeys(params.switches.values())
-    return [*ends, *(part(switch) for switch in switches for part in parts)]
+    return [*ends, *(block for switch in switches for block in switch_blocks(switch))]
+
+
+def switch_blocks(switch: GnnSwitchParams) -> list[Component]:
+    """Return the largest parts of a switch of which there are many."""
+    return [part(switch) for part in (Bank, GnnIngressPort, EgressPort)]
 
 
 def empty_memories(params: ClusterParams, folder: Path) -> list[str]:

@@ -1,19 +1,24 @@
 """Drives a network as its host: it runs aggregations as jobs, one after the other."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Awaitable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from amaranth.lib import data
 from cocotb.triggers import SimTimeoutError, gather, with_timeout
 from numpy.typing import NDArray
 
 from hdl.switchgnn.endpoint.bundles import State
 from sim.harness.clock import PERIOD_NS
+from sim.harness.host import EXCHANGE
+from sim.harness.in_simulator import MEMBERS, from_text
 from sim.harness.payloads import pack
 from sim.harness.session import RunFailed
 from sim.harness.streams import start
 from sim.host.switch.job_switch import CommandRefused
+from sim.surroundings.exchange import Barrier
 from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.worker_rule import WorkerSetup
@@ -21,6 +26,7 @@ from sim.switchgnn.host.endpoint import JobFailed
 from sim.switchgnn.host.turns import Layout
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.endpoint_rams import endpoint_program
+from sim.switchgnn.network.members import NUMBERS, SWITCH_BUS, Members, everything
 from sim.switchgnn.network.network import NetworkParams
 from sim.switchgnn.network.patience import Patience
 from sim.switchgnn.network.requests import Begin
@@ -31,6 +37,7 @@ from sim.switchgnn.wire import GROUP, SWITCH
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 
+T = TypeVar("T")
 Job = PlannedJob | RackedJob
 Plans = Mapping[int, Job]  #: plans by the width of what is added; they share their tables
 
@@ -57,31 +64,35 @@ class Place(NamedTuple):
 class NetworkHost:
     """Drives a simulated network by one job, which is started anew for each aggregation.
 
-    Tables of plans stay where they were written, so that only features are written each time.
+    Tables of plans stay where they were written, so that only features are written each time. Of a
+    network that is cut it has ``members`` of a part; the hosts of all parts go on together.
     """
 
     def __init__(self, dut: Any, params: NetworkParams, begin: Begin) -> None:
         self.dut, self.params, self.open_turns = dut, params, begin.open_turns
+        self.cut = EXCHANGE in os.environ
+        self.members: Members = from_text(MEMBERS) if self.cut else everything(params)
         self.ecn = begin.ecn
         self.patience = Patience(
             params=params, links=begin.links, timeout=begin.timeout, ecn=begin.ecn
         )
         self.epoch = EPOCHS - 2  #: the second aggregation begins anew with 0
         #: where lists and descriptors are that each switch has, by their plans' id
-        self.places: dict[str, dict[int, Place]] = {name: {} for name in params.switches}
-        #: where jobs are in the workers' memories, by their plan's id
-        self.layouts: dict[int, Sequence[Layout]] = {}
+        self.places: dict[str, dict[int, Place]] = {name: {} for name in self.members.switches}
+        #: where jobs are in each worker's memories, by their plan's id
+        self.layouts: list[dict[int, Layout]] = [{} for _ in self.members.workers]
         # Links between switches are direct, so all have the same address.
-        address = GROUP if params.racks == 1 else SWITCH
-        self.workers = self.programs(address)
+        self.address = GROUP if params.racks == 1 else SWITCH
+        self.workers = self.programs(self.address)
         self.sums = 0  #: sums that were wanted
         self.planned_bytes = 0  #: planned bytes of all aggregations
 
     def programs(self, address: bytes) -> Sequence[EndpointProgram]:
         """Return the host software of each worker, which takes frames to ``address``."""
+        places = self.params.places
         return [
-            endpoint_program(self.dut, k, self.params.endpoints, address, port)
-            for k, (_, port) in enumerate(self.params.places)
+            endpoint_program(self.dut, k, self.params.endpoints, address, places[number][1])
+            for k, number in enumerate(self.members.workers)
         ]
 
     @property
@@ -90,27 +101,60 @@ class NetworkHost:
         return self.params.endpoints.workers
 
     async def begin(self) -> None:
-        """Start the simulation, leave reset, and set links and addresses."""
+        """Start the simulation, leave reset, and set links and addresses.
+
+        A cut link has its delay in the exchange.
+        """
         links = self.patience.links
-        self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
+        delay = {"latency": 0} if self.cut else {}
+        self.dut.link_settings.value = pack(self.params.link.settings, links.fields | delay)
+        if self.cut:
+            numbers = data.ArrayLayout(NUMBERS, len(self.members.numbers))
+            self.dut.numbers.value = pack(numbers, self.members.numbers)
         self.share_links(links.background, links.background)
         await start(self.dut)
         self.switches = self.switch_programs()
-        for switch in self.switches.values():
-            await switch.set_addresses(SWITCH, self.workers[0].address)
+        await gather(
+            *(self.set_up_switch(name, switch) for name, switch in self.switches.items()),
+            *(worker.set_up(**self.patience.timers) for worker in self.workers),
+        )
+        await self.meet()
+
+    async def set_up_switch(self, name: str, switch: GnnSwitchProgram) -> None:
+        """Set a switch's addresses, its links to other switches, and when it marks frames."""
+        await switch.set_addresses(SWITCH, self.address)
+        timeout, above = self.patience.send, self.params.switch.links
         for (leaf, up), (spine, down) in self.params.cables:
-            timeout, above = self.patience.send, self.params.switch.links
-            await self.switches[leaf].set_links(above=above, far_port=down, timeout=timeout)
-            await self.switches[spine].set_links(above=0, far_port=up, timeout=timeout)
-        await gather(*(worker.set_up(**self.patience.timers) for worker in self.workers))
+            if name == leaf:
+                await switch.set_links(above=above, far_port=down, timeout=timeout)
+            elif name == spine:
+                await switch.set_links(above=0, far_port=up, timeout=timeout)
         if self.ecn:
-            await self.switch.run("set_marks", **self.patience.marks)
+            await switch.run("set_marks", **self.patience.marks)
+
+    async def meet(self, fails: bool = False, last: bool = False) -> bool:
+        """Wait until the hosts of all parts are as far; return whether one of them ``fails``."""
+        barrier = Barrier(self.patience.links.latency, self.params.distance)
+        return bool(await barrier.meet(self.dut, says=int(fails), last=last))
+
+    async def agreed(self, work: Awaitable[T]) -> T:
+        """Return what ``work`` does once all parts are as far; RunFailed if that of one fails."""
+        try:
+            result = await work
+        except RunFailed:
+            await self.meet(fails=True)
+            raise
+        if await self.meet():
+            raise RunFailed("")  # another part says why
+        return result
 
     def switch_programs(self) -> dict[str, GnnSwitchProgram]:
         """Return the host software of each switch, by its name."""
         return {
-            name: GnnSwitchProgram(self.dut, switch, bus=f"{name}_axil")
-            for name, switch in self.params.switches.items()
+            name: GnnSwitchProgram(
+                self.dut, self.params.switches[name], bus=SWITCH_BUS if self.cut else f"{name}_axil"
+            )
+            for name in self.members.switches
         }
 
     @property
@@ -137,10 +181,13 @@ class NetworkHost:
         self.dut.background_settings.value = words[1] << others.settings.size | words[0]
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
-        """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
+        """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs.
+
+        They are those that the members' workers have; others are 0.
+        """
         job = await self.launch(plans, features)
-        await self.ends(job)
-        return await self.sums_of(job)
+        await self.agreed(self.ends(job))
+        return await self.agreed(self.sums_of(job))
 
     async def launch(self, plans: Plans, features: NDArray[np.int16]) -> Job:
         """Start an aggregation; return its job."""
@@ -148,28 +195,34 @@ class NetworkHost:
         job = planned.with_features([features])
         self.planned_bytes += planned.bytes
         self.epoch = (self.epoch + 1) % EPOCHS
-        setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
-        await self.write_job(planned, setups)
-        if self.ecn:
-            assert isinstance(planned, PlannedJob)  # there is one switch
-            each = zip(self.workers, self.rates(planned), strict=True)
-            await gather(*(w.run("set_rate_control", True, **rate) for w, rate in each))
-        for name, setup in job.setups(self.open_turns).items():
-            await self.start_switch(name, plans, setup)
+        numbers = self.members.workers
+        setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in numbers]
+        tables = job.setups(self.open_turns) if self.switches else {}
+        preparing = gather(
+            *(self.prepare(k, planned, setup) for k, setup in enumerate(setups)),
+            *(self.start_switch(name, plans, tables[name]) for name in self.switches),
+        )
+        await self.agreed(preparing)
         pairs = zip(self.workers, setups, strict=True)
         await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))
         return job
 
     async def sums_of(self, job: Job) -> NDArray[np.int64]:
         """Return the sums of a job that has ended; raise RunFailed if its tables were wrong."""
-        for name, switch in self.switches.items():
-            result = await switch.table_errors(JOB)
-            if result.cause != "NONE":
-                raise RunFailed(f"{name} found an error in its tables: {result}")
-        sums = await gather(*(worker.sums() for worker in self.workers))
+        *sums, _ = await gather(
+            *(worker.sums() for worker in self.workers),
+            gather(*(self.check_tables(name) for name in self.switches)),
+        )
         self.sums += sum(map(len, sums))
-        workers: list[Any] = [SimpleNamespace(sums=each) for each in sums]
+        own = dict(zip(self.members.workers, sums, strict=True))
+        workers: list[Any] = [SimpleNamespace(sums=own.get(k, {})) for k in range(self.count)]
         return job.sums(workers)[0]
+
+    async def check_tables(self, name: str) -> None:
+        """Raise RunFailed if a switch has found its tables wrong."""
+        result = await self.switches[name].table_errors(JOB)
+        if result.cause != "NONE":
+            raise RunFailed(f"{name} found an error in its tables: {result}")
 
     async def start_switch(self, name: str, plans: Plans, setup: JobSetup) -> None:
         """Start a job on a switch; raise RunFailed if it refuses. Its tables stay for later."""
@@ -209,7 +262,10 @@ class NetworkHost:
     async def ends(self, job: Job) -> None:
         """Wait until all workers finish; raise RunFailed if one fails, or they take too long."""
         most = self.patience.max_cycles(job)
-        ends = gather(*(self.end_of(k, worker) for k, worker in enumerate(self.workers)))
+        if not self.workers:
+            return
+        workers = zip(self.members.workers, self.workers, strict=True)
+        ends = gather(*(self.end_of(number, worker) for number, worker in workers))
         try:
             await with_timeout(ends, most * PERIOD_NS, "ns")
         except SimTimeoutError:
@@ -226,8 +282,8 @@ class NetworkHost:
         """Describe what is known of the first worker that has not ended."""
         states = await gather(*(worker.read("state") for worker in self.workers))
         running = (k for k, state in enumerate(states) if int(state) == State.RUNNING.value)
-        number = next(running, 0)
-        worker = self.workers[number]
+        place = next(running, 0)
+        number, worker = self.members.workers[place], self.workers[place]
         lo = await worker.read("lo")
         counts = await worker.counters()
         turn = min(lo, len(job.slices) - 1)
@@ -243,16 +299,21 @@ class NetworkHost:
             " frames of no use"
         )
 
-    async def write_job(self, planned: Job, setups: Sequence[WorkerSetup]) -> None:
-        """Write a job to the workers' memories; only features, if its plan is there."""
-        known = self.layouts.get(id(planned))
-        if known is not None:
-            each = zip(self.workers, setups, known, strict=True)
-            await gather(*(w.write_features(setup, layout) for w, setup, layout in each))
-            return
-        last = [*self.layouts.values()][-1] if self.layouts else [None] * self.count
-        each = zip(self.workers, setups, last, strict=True)
-        try:
-            self.layouts[id(planned)] = await gather(*(w.load(s, after) for w, s, after in each))
-        except ValueError as unfit:
-            raise RunFailed(str(unfit)) from None
+    async def prepare(self, k: int, planned: Job, setup: WorkerSetup) -> None:
+        """Write a job to the memories of the members' worker k, and set its rate control.
+
+        Only features are written, if its plan is there.
+        """
+        worker, layouts = self.workers[k], self.layouts[k]
+        if id(planned) in layouts:
+            await worker.write_features(setup, layouts[id(planned)])
+        else:
+            last = [*layouts.values()][-1] if layouts else None
+            try:
+                layouts[id(planned)] = await worker.load(setup, last)
+            except ValueError as unfit:
+                raise RunFailed(str(unfit)) from None
+        if self.ecn:
+            assert isinstance(planned, PlannedJob)  # there is one switch
+            rate = self.rates(planned)[self.members.workers[k]]
+            await worker.run("set_rate_control", True, **rate)

@@ -43,20 +43,35 @@ class Aggregate:
 class Count:
     """Asks for counters to be read."""
 
-    details: bool = False  #: ask for all counters of switch, ports and workers
+    details: bool = False  #: ask for all counters of workers, and findings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Answers an :class:`Aggregate`, with sums or a failure."""
+    """Answers an :class:`Aggregate`, with the sums of a simulation's workers, or a failure."""
 
-    failure: str = ""  #: why there are no sums
+    failure: str = ""  #: why there are no sums; empty if another simulation knows
     sums: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
+class Counted:
+    """Answers a :class:`Count` with what has been counted since reset, in one simulation of all."""
+
+    workers: dict[int, dict[str, int]]  #: each worker's counters, by its number
+    switches: dict[str, dict[str, Any]]  #: each switch's and its ports', by its name
+    frames: int  #: frames that links were given
+    lost: int  #: frames that links dropped or broke
+    background: int  #: beats of other traffic on links to workers
+    cycles: int  #: cycle in which the links' counts were read
+    sums: int  #: sums that its workers wanted
+    planned_bytes: int  #: planned bytes of all aggregations
+    findings: dict[str, Any] = field(default_factory=dict)  #: what else its host has to say
+
+
+@dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Answers a :class:`Count` with what the hardware has counted since reset."""
+    """Holds what the hardware has counted since reset, in all simulations together."""
 
     counts: dict[str, int] = field(default_factory=dict)  #: sim.switchgnn.gcn.aggregator.COUNTERS
-    details: dict[str, Any] = field(default_factory=dict)  #: figures by name, if asked for
+    details: dict[str, Any] = field(default_factory=dict)  #: figures by name

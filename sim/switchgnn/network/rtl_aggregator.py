@@ -1,5 +1,6 @@
-"""Aggregates by the RTL: the switch and an endpoint of each worker, in one simulation."""
+"""Aggregates by the RTL: the switch and an endpoint of each worker, whole or in parts."""
 
+import pickle
 import tempfile
 import threading
 from collections import Counter
@@ -13,11 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sim.harness.clusters import Cluster
 from sim.harness.session import RunFailed
-from sim.harness.verilator import Build, Simulation, run
+from sim.harness.verilator import Build
+from sim.surroundings.exchange import epoch_of
 from sim.switchgnn.gcn.golden_aggregator import Jobs, Planner
+from sim.switchgnn.network.counting import counters_of
 from sim.switchgnn.network.link_settings import LinkSettings
+from sim.switchgnn.network.members import Members, cuts, everything, parts_of
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
+from sim.switchgnn.network.parts import part_of
 from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Plan
 from sim.switchgnn.planning.workers import WorkerPartition
 
@@ -25,7 +31,8 @@ from sim.switchgnn.planning.workers import WorkerPartition
 class RtlNetwork:
     """Simulates a network for as long as its context lasts.
 
-    The simulator is another process, which waits while nothing is asked of it.
+    The simulator is another process, which waits while nothing is asked of it; or many are, with
+    the simulators of all parts (:func:`~sim.switchgnn.network.parts.build_parts`).
     """
 
     component: type[Any] = Network
@@ -41,12 +48,15 @@ class RtlNetwork:
         links: LinkSettings,
         timeout: int = 0,
         ecn: bool = False,
+        processes: int | None = None,
     ) -> None:
         """Take ``timeout``, the cycles until a worker repeats a frame; 0: what suits the links.
 
-        With ``ecn`` the switch marks frames, and workers slow down.
+        With ``ecn`` the switch marks frames, and workers slow down. At most ``processes`` parts
+        work at a time, by default all.
         """
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
+        self.processes = processes
         self.planner = planner
         open_turns = planner.setup.shape.open_turns
         self.use = Begin(open_turns=open_turns, links=links, timeout=timeout, ecn=ecn)
@@ -61,13 +71,20 @@ class RtlNetwork:
         with tempfile.TemporaryDirectory() as place:  # the path of a socket must be short
             self.socket = f"{place}/socket"
             with Listener(self.socket) as listener:
+                cluster = self.cluster
                 self.thread.start()
-                self.requested: Connection = listener.accept()
+                connected: dict[str, Connection] = {}
+                for _ in cluster.folders:
+                    connection = listener.accept()
+                    connected[self.heard(connection)] = connection
+        members = cluster.parts if cluster.cut else [cluster.everything]
+        self.connections = [connected[each.name] for each in members]
         self.report(self.use)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.requested.close()
+        for connection in self.connections:
+            connection.close()
         self.thread.join()
         if self.failure is not None and exception[0] is None:
             raise self.failure
@@ -76,47 +93,64 @@ class RtlNetwork:
         """Return arguments of the simulation: memories hold zeros at first."""
         return empty_network(self.params, self.folder)
 
+    @property
+    def cluster(self) -> Cluster[Members]:
+        """Describe what is simulated, as a whole or in parts."""
+        parts = parts_of(self.params)
+        return Cluster(
+            simulator=self.simulator,
+            test_module=self.test_module,
+            folder=self.folder,
+            plusargs=self.plusargs(),
+            everything=everything(self.params),
+            parts=parts,
+            links=cuts(parts),
+            epoch=epoch_of(self.use.links.latency),
+            component=self.component_of,
+            env={JOB: self.socket},
+        )
+
+    def component_of(self, members: Members) -> Any:
+        """Return the hardware of a part, or of the whole."""
+        return part_of(members) if members.ports else self.component(self.params)
+
     def simulate(self) -> None:
         """Run the simulation to its end, in a thread."""
         try:
-            run(
-                self.simulator,
-                Simulation(
-                    test_module=self.test_module,
-                    params=self.params,
-                    component=self.component,
-                    plusargs=self.plusargs(),
-                    env={JOB: self.socket},
-                ),
-                seed=self.use.links.seed,
-                folder=self.folder,
-            )
+            self.cluster.run(seed=self.use.links.seed, processes=self.processes)
         except BaseException as failure:  # handed on to who asks
             self.failure = failure
         with suppress(OSError):  # one that died before it asked for work leaves who waits for it
             Client(self.socket).close()
 
     def report(self, request: Any) -> None:
-        """Send a request; if the simulation has ended, raise what ended it."""
+        """Send a request to all parts; if the simulation has ended, raise what ended it."""
+        message = pickle.dumps(request)
         try:
-            self.requested.send(request)
+            for connection in self.connections:
+                connection.send_bytes(message)
         except OSError:
             self.raise_end()
 
-    def issue(self, request: Any) -> Any:
-        """Return the answer to a request; if the simulation has ended, raise what ended it."""
+    def issue(self, request: Any) -> list[Any]:
+        """Return each part's answer; if the simulation has ended, raise what ended it."""
         self.report(request)
+        return [self.heard(connection) for connection in self.connections]
+
+    def heard(self, connection: Connection) -> Any:
+        """Return what a part says; if the simulation has ended, raise what ended it."""
         try:
-            return self.requested.recv()
+            return connection.recv()
         except (EOFError, OSError):
             self.raise_end()
 
     def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return the sums by the plans of a number; raise RunFailed if there are none."""
-        answer = self.issue(Aggregate(number=number, features=features))
-        if answer.sums is None:
-            raise RunFailed(answer.failure)
-        return answer.sums
+        answers = self.issue(Aggregate(number=number, features=features))
+        failures = [answer.failure for answer in answers if answer.sums is None]
+        if failures:
+            raise RunFailed(next(filter(None, failures), ""))
+        return np.sum([answer.sums for answer in answers], axis=0)
 
     def begin(self, user: "RtlAggregator") -> None:
         """Count for another aggregator from now on."""
@@ -137,7 +171,7 @@ class RtlNetwork:
 
     def counters(self, *, details: bool = False) -> Counters:
         """Return what the hardware has counted since the beginning."""
-        return self.issue(Count(details=details))
+        return counters_of(self.issue(Count(details=details)), self.params.switch.lanes)
 
     def raise_end(self) -> NoReturn:
         """Raise the reason why there is no simulation any more."""

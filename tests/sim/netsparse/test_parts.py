@@ -3,7 +3,6 @@
 import threading
 from dataclasses import replace
 
-import psutil
 import pytest
 
 from sim.coverage.merge import collect
@@ -19,6 +18,7 @@ from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload
 from tests.sim.harness.captured_frames import read
+from tests.sim.harness.running import part_that_runs, simulations
 from tests.sim.netsparse.cases import CLUSTER, NODES, SNIC
 
 CLUSTERS = {"rack": one_rack(SNIC, NODES), "racks": CLUSTER}
@@ -99,30 +99,15 @@ def test_a_part_that_dies_ends_all(tmp_path):
     before = set(simulations())
 
     def kill():
-        folders = {}
-        while not (nodes := [each for each in folders if each.endswith("node_2")]):
-            folders = {value_of(each, psutil.Process.cwd): each for each in simulations()}
-        folders[nodes[0]].kill()
+        while (node := part_that_runs("node_2")) is None:
+            pass
+        node.kill()
 
     threading.Thread(target=kill).start()
     with pytest.raises(SimulationError) as caught:
         simulate_gather(gather_of(cluster), cluster, builds, folder=tmp_path, seed=1)
     assert caught.value.line.startswith("node 2: ")
     assert set(simulations()) <= before
-
-
-def value_of(process, what):
-    """Return what a process is asked for; nothing if it has ended."""
-    try:
-        return what(process)
-    except psutil.Error:
-        return ""
-
-
-def simulations():
-    """Return all processes below this one that run a simulator."""
-    below = psutil.Process().children(recursive=True)
-    return [each for each in below if value_of(each, psutil.Process.name) == "simulation"]
 
 
 @pytest.mark.long

@@ -9,15 +9,14 @@ from scipy.sparse import csr_array
 
 from sim.harness.session import RunFailed
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
-from sim.switchgnn.gcn.golden_aggregator import Planner, SwitchSetup
 from sim.switchgnn.golden.aggregation import edges_between
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import build_network
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
-from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import WorkerPartition
 from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
 from tests.sim.switchgnn.cases import bytes_of_slice, directed
+from tests.sim.switchgnn.network.planned import planner
 
 PARAMS = SIZES["tiny"]
 WORKERS = PARAMS.endpoints.workers
@@ -27,22 +26,6 @@ WORSE = LinkSettings(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
 WIDTHS = (3, 5)
 
 
-def planner(open_turns, params=PARAMS):
-    switch = params.switch
-    depth = open_turns * params.endpoints.endpoint.depth
-    shape = SwitchShape(
-        ports=switch.ports,
-        banks=switch.banks,
-        depth=depth,
-        lanes=switch.lanes,
-        open_turns=open_turns,
-        rows=switch.rows,
-        descriptor_rows=switch.descriptor_rows,
-    )
-    levels = {"racks": params.racks, "spines": switch.links}
-    return Planner(SwitchSetup(shape=shape, window=switch.window, **levels))
-
-
 @pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, BAD)])
 def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
     rng = np.random.default_rng(5)
@@ -50,7 +33,7 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
     owner = rng.integers(0, WORKERS, VERTICES).astype(np.int32)
     partition = WorkerPartition(owner=owner, workers=WORKERS)
     graphs = [adjacency, csr_array(adjacency.T)]
-    plans = planner(open_turns)
+    plans = planner(PARAMS, open_turns)
     with RtlNetwork(PARAMS, build_network(PARAMS), tmp_path, plans, links=links) as network:
         built = [network.aggregator(graph, partition, WIDTHS) for graph in graphs]
         for which, width in [(0, 3), (0, 5), (0, 5), (1, 5), (0, 3), (1, 3)]:
@@ -75,7 +58,7 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
 @pytest.mark.parametrize("spines", RACKS)
 @pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, WORSE)])
 def test_sums_between_racks_are_exact(rng, spines, open_turns, links, tmp_path):
-    params, plans = RACKS[spines], planner(open_turns, RACKS[spines])
+    params, plans = RACKS[spines], planner(RACKS[spines], open_turns)
     links = replace(links, seed=int(rng.integers(1 << 31)))
     adjacency, partition = directed(vertices=VERTICES, edges=160, workers=4)
     with RtlNetwork(params, build_network(params), tmp_path, plans, links=links) as network:
@@ -108,7 +91,7 @@ def test_links_that_lose_everything_are_abandoned_with_what_is_known(tmp_path):
     partition = WorkerPartition(owner=owner, workers=WORKERS)
     links = LinkSettings(drop=1.0, latency=0)
     with RtlNetwork(
-        PARAMS, build_network(PARAMS), tmp_path, planner(1), links=links, timeout=20
+        PARAMS, build_network(PARAMS), tmp_path, planner(PARAMS), links=links, timeout=20
     ) as network:
         built = network.aggregator(adjacency, partition, [2])
         with pytest.raises(RunFailed) as failure:
