@@ -17,12 +17,12 @@ SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: Ethernet addresses
 JOB, EPOCH = 1, 9  #: the job of the workers, and the number of its run
 PLACE: dict[str, Any] = {"ports": [0, 1], "base": 4, "slots": 2}  #: where the job is
 PORTS = sum(1 << port for port in PLACE["ports"])
-ROUND = 12  #: most frames until all answers are taken, so that no queue of answers is full
+ROUND = 12  #: most frames in a round, which no queue of answers is too small for
 FLOOD, MOST = 6, 400  #: frames, for each answer that a queue holds, that fill it; most of them
 FLOODED = 12  #: every so many rounds queues are filled
 TOGETHER = (1, 2, 2, 4)  #: frames that come at the same time
-LATE = (0, 0, 1, 4)  #: cycles that the last of several beats is late
-LENGTHS = (*range(1, BYTES), *range(BYTES + 1, 67), 64 + BYTES, 128)  #: of damaged frames
+LATE = (0, 1, 1, 4)  #: cycles that the last of several beats is late
+LENGTHS = (*range(1, BYTES), *range(BYTES + 1, 67), *range(64 + BYTES, 129))  #: of damaged frames
 DAMAGED = 0.4  #: of the frames, until each kind of damage has been
 CORRUPT = 30  #: frames with a wrong checksum
 Damage = Callable[[Arrival], Arrival]
@@ -70,7 +70,7 @@ class Workers:
         """Send rounds of frames; AssertionError if anything else leaves than the model says."""
         for _ in range(rounds):
             if self.rng.randrange(FLOODED) or not self.device.bare:
-                self.exchange(self.frames(ROUND, DAMAGED))
+                self.exchange(self.frames(min(ROUND, self.queued), DAMAGED))
             else:
                 names = [*self.device.came]
                 stalled = self.rng.sample(names, self.rng.randint(1, len(names)))
@@ -79,7 +79,7 @@ class Workers:
     def frames(self, count: int, damaged: float = 0) -> Iterator[list[Arrival]]:
         """Yield the frames of a round, those together that come at the same time."""
         while count > 0 and not self.model.ending:
-            together = 1 if self.alone else self.rng.choice(TOGETHER)
+            together = 1 if self.alone else min(count, self.rng.choice(TOGETHER))
             yield [self.frame(damaged) for _ in range(together)]
             count -= together
 
@@ -106,6 +106,9 @@ class Workers:
                     due += self.taken(arrival)
             cycle = max(free.values()) + self.rng.choice((1, len(bunch), len(bunch) + 8))
             due += self.answers(cycle)
+            while any(len(waiting) > 1 for waiting in self.turns.waiting):
+                cycle += 1  # no queue of frames is ever full
+                due += self.answers(cycle)
         due += self.answers()
         self.device.play(arrivals, self.rng, stalled)
         for name, came in self.device.came.items():
