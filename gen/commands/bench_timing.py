@@ -5,7 +5,7 @@ from typing import Any
 
 from gen.designs.catalogue import designs
 from gen.synth.device import TITLES
-from gen.synth.limits import MAX_CHAINS, MAX_FAN_OUT
+from gen.synth.limits import MAX_CHAINS, MAX_FAN_OUT, most_levels, path_ns
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
@@ -16,6 +16,9 @@ BEFORE: Mapping[str, Mapping[str, int]] = {
     "switchgnn-switch": {"luts": 90_725, "ff": 144_012, "bram18": 321, "uram": 464, "dsp": 0},
 }
 LEAST = "tiny"  #: preset for simulations
+CORE = "sync"  #: name of the core's clock
+#: MHz of the core's clock that these must allow beyond the one that they are built with
+FASTER: Mapping[str, float] = {"p4sgd-worker": 300}
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -36,21 +39,25 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
                 progress(f"estimating {name} on {preset}")
                 _, figures = synth(name, preset=preset, card=card)
                 before = BEFORE.get(name, {}) if preset == entry.preset else {}
-                result += judged(f"{name} on {preset}", figures, before)
+                core_mhz = FASTER.get(name, 0) if preset == entry.preset else 0
+                result += judged(f"{name} on {preset}", figures, before, core_mhz)
     return result
 
 
-def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> list[Row]:
+def judged(
+    name: str, figures: dict[str, Any], before: Mapping[str, int], core_mhz: float = 0
+) -> list[Row]:
     """Return the rows of a design, from the ``figures`` that ``synth --card`` gives.
 
     The note of a row gives the earlier figure where ``before`` has one, by the name of ``figures``.
+    The core's clock is judged at ``core_mhz`` if that is more than its own.
     """
     depth = figures["depth"]
     nets = [net | {"module": m["name"]} for m in figures["modules"] for net in m["crowded"]]
     worst = max(nets, key=lambda net: net["loads"], default=None)
     where = f"{worst['driver']} of {worst['module']}" if worst else ""
     return [
-        *levels(name, figures),
+        *levels(name, figures, core_mhz),
         Row(
             what=f"{name}: carry chains on any path",
             value=depth["most_chains"],
@@ -85,18 +92,20 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
     ]
 
 
-def levels(name: str, figures: dict[str, Any]) -> list[Row]:
-    """Return a row for each clock that a path has."""
-    return [
-        Row(
-            what=f"{name}: levels on any path of clock {clock['name']}, {clock['mhz']:g} MHz",
-            value=clock["depth"]["most_levels"],
-            limit=Limit(clock["most_levels"]),
-            note=clock["path"],
-        )
-        for clock in figures["clocks"]
-        if clock["path"]
-    ]
+def levels(name: str, figures: dict[str, Any], core_mhz: float = 0) -> list[Row]:
+    """Return a row for each clock that a path has, and one for what the core's clock could be."""
+    result = []
+    for clock in figures["clocks"]:
+        core, taken = clock["name"] == CORE, clock["depth"]["most_levels"]
+        mhz = max(clock["mhz"], core_mhz) if core else clock["mhz"]
+        if clock["path"]:
+            what = f"{name}: levels on any path of clock {clock['name']}, {mhz:g} MHz"
+            limit = Limit(most_levels(mhz))
+            result.append(Row(what=what, value=taken, limit=limit, note=clock["path"]))
+        if core:
+            what = f"{name}: MHz that the paths of the core's clock allow"
+            result.append(Row(what=what, value=int(1000 / path_ns(taken))))
+    return result
 
 
 def beside(before: Mapping[str, int], kind: str, note: str = "") -> str:

@@ -9,11 +9,11 @@ from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 
 
 class Run:
-    """Holds a run between the two steps that handle it, as a stream: first and last beat."""
+    """Holds a run between the two steps that handle it, as a stream of first beats."""
 
     def __init__(self, beat_bits: int) -> None:
         self.first = Signal(beat_bits, name="run_first", reset_less=True)
-        self.last = Signal(beat_bits, name="run_last", reset_less=True)
+        self.span = Signal(COUNT_BITS, name="run_span", reset_less=True)  # beats of each, less one
         self.valid = Signal(name="run_valid")
         self.ready = Signal(name="run_ready")
 
@@ -22,11 +22,12 @@ class BurstGenerator(Component):
     """Generates the bursts of ``plan``, in the order of their beats.
 
     Runs are cut at multiples of ``burst_beats`` beats, so a burst never crosses 4 KB. A plan is
-    taken when ``active`` is low; ``active`` is then high until the plan's last burst was taken.
+    taken when ``active`` has been low for a cycle; it is then high until the plan's last burst was
+    taken.
     ``clear`` ends a plan: bursts that were not taken are withdrawn, and no plan is taken meanwhile.
 
-    There are three pipeline steps, each with at most one adder: the run's first and last beat, the
-    window of the next burst, the burst. Throughput: one burst a cycle, also when every run is one
+    There are three pipeline steps, each with at most one adder: the run's first beat, its first and
+    last window, the burst. Throughput: one burst a cycle, also when every run is one
     burst. Latency: ``latency`` cycles from the plan to its first burst. Stalls: holds. Limits: a
     run must not pass the end of the address space.
     """
@@ -46,12 +47,14 @@ class BurstGenerator(Component):
         run = Run(self.params.beat_address_bits)
         preparing = Signal(2)
         window_valid = Signal()
-        self.walk_runs(m, run, preparing)
+        accepts = Signal(init=1)  # nothing was active a cycle ago; a register, for many loads
+        self.walk_runs(m, run, preparing, accepts)
         self.walk_windows(m, run, window_valid)
         m.d.comb += [
             self.active.eq(preparing.any() | run.valid | window_valid | self.bursts.valid),
-            self.plan.ready.eq(~self.active & ~self.clear),
+            self.plan.ready.eq(accepts & ~self.clear),
         ]
+        m.d.sync += accepts.eq(~self.active & ~(self.plan.valid & self.plan.ready))
         with m.If(self.clear):
             m.d.sync += [
                 preparing.eq(0),
@@ -60,13 +63,11 @@ class BurstGenerator(Component):
                 self.bursts.valid.eq(0),
             ]
 
-    def walk_runs(self, m: Module, run: Run, preparing: Signal) -> None:
+    def walk_runs(self, m: Module, run: Run, preparing: Signal, accepts: Signal) -> None:
         """Prepare a plan in two cycles, then emit its runs, one a cycle."""
         plan = Signal(self.params.plan, reset_less=True)
         bits = self.params.beat_address_bits  # a run stays inside this address space
         origin = plan.address[-bits:]
-        span = Signal(COUNT_BITS, reset_less=True)  # beats of a run, less one
-        origin_last = Signal.like(run.last, reset_less=True)
         empty = Signal(reset_less=True)
         one_run = Signal(reset_less=True)
         runs_left = Signal(COUNT_BITS, reset_less=True)
@@ -75,10 +76,10 @@ class BurstGenerator(Component):
         final_epoch = Signal(reset_less=True)
 
         m.d.sync += preparing.eq(Cat(self.plan.valid & self.plan.ready, preparing[0]))
-        with m.If(self.plan.ready):
+        with m.If(accepts):
             m.d.sync += plan.eq(self.plan.payload)
         m.d.sync += [
-            span.eq(plan.beats - 1),
+            run.span.eq(plan.beats - 1),
             empty.eq(~plan.beats.any() | ~plan.runs.any() | ~plan.epochs.any()),
             one_run.eq(plan.runs == 1),
         ]
@@ -86,8 +87,6 @@ class BurstGenerator(Component):
             m.d.sync += [
                 run.valid.eq(~empty),
                 run.first.eq(origin),
-                run.last.eq((origin + span)[:bits]),
-                origin_last.eq((origin + span)[:bits]),
                 runs_left.eq(plan.runs),
                 epochs_left.eq(plan.epochs),
                 final_run.eq(one_run),
@@ -98,7 +97,6 @@ class BurstGenerator(Component):
                 m.d.sync += [
                     run.valid.eq(~final_epoch),
                     run.first.eq(origin),
-                    run.last.eq(origin_last),
                     runs_left.eq(plan.runs),
                     final_run.eq(one_run),
                     epochs_left.eq(epochs_left - 1),
@@ -107,7 +105,6 @@ class BurstGenerator(Component):
             with m.Else():
                 m.d.sync += [
                     run.first.eq((run.first + plan.stride)[:bits]),
-                    run.last.eq((run.last + plan.stride)[:bits]),
                     runs_left.eq(runs_left - 1),
                     final_run.eq(runs_left == 2),
                 ]
@@ -140,5 +137,5 @@ class BurstGenerator(Component):
             m.d.sync += [
                 valid.eq(run.valid),
                 Cat(begin, window).eq(run.first),
-                Cat(end, last_window).eq(run.last),
+                Cat(end, last_window).eq((run.first + run.span)[: low + high]),
             ]

@@ -16,12 +16,12 @@ from hdl.common.read_plan import ReadMasterParams
 class ReadMaster(Component):
     """Reads memory as ``plan`` says (see ``read_plan``); the beats leave ``o`` in order.
 
-    A plan is taken when ``busy`` is low; ``busy`` stays high until its last beat has left ``o``.
-    Bursts are INCR, full width, and stay inside aligned windows of ``burst_beats`` beats. A burst
-    is issued only when the buffer has room for all its beats, so R is never stalled. ``failed`` is
-    high for one cycle, one cycle after R, for each beat that did not answer OKAY; such beats are
-    delivered like others. While the bus is broken (``bus``, see :class:`AxiReadPort`) plans are
-    abandoned as by ``halt``, and none is taken.
+    A plan is taken when ``busy`` has been low for a cycle; ``busy`` then stays high until its last
+    beat has left ``o``. Bursts are INCR, full width, and stay inside aligned windows of
+    ``burst_beats`` beats. A burst is issued only when the buffer has room for all its beats, so R
+    is never stalled. ``failed`` is high for one cycle, one cycle after R, for each beat that did
+    not answer OKAY; such beats are delivered like others. While the bus is broken (``bus``, see
+    :class:`AxiReadPort`) plans are abandoned as by ``halt``, and none is taken.
 
     ``halt``, for one cycle or longer, abandons a plan. From then on no burst begins, though an
     ``arvalid`` that is high stays high until it is taken; a beat that waits at ``o`` is withdrawn,
@@ -60,16 +60,23 @@ class ReadMaster(Component):
         stop = Signal()
         idle = Signal()
         returned = Signal()  # a beat has left the buffer
+        accepts = Signal(init=1)  # a plan may come; a register, as ready comes late
+        taken = Signal()
+        was_broken = (
+            Signal()
+        )  # a cycle ago; of a beat that waits when the bus breaks nothing is wrong
         m.d.comb += [
             port.watch.eq(self.watch),
             self.bus.eq(port.bus),
             stop.eq(self.halt | draining | port.bus.broken),
             self.busy.eq(generator.active | ~idle | draining),
             generator.plan.payload.eq(self.plan.payload),
-            generator.plan.valid.eq(self.plan.valid & idle),
-            self.plan.ready.eq(generator.plan.ready & idle),
+            taken.eq(self.plan.valid & self.plan.ready),
+            generator.plan.valid.eq(taken),
+            self.plan.ready.eq(accepts & ~stop),
             generator.clear.eq(stop),
         ]
+        m.d.sync += accepts.eq(~self.busy & ~taken)
         with m.If(self.halt):
             m.d.sync += draining.eq(1)
         with m.Elif(idle):
@@ -79,11 +86,12 @@ class ReadMaster(Component):
         m.d.comb += [
             fifo.i.valid.eq(port.beats.valid),
             fifo.i.payload.eq(port.beats.data),
-            self.o.valid.eq(fifo.o.valid & ~stop),
+            self.o.valid.eq(fifo.o.valid & ~(self.halt | draining | was_broken)),
             self.o.payload.eq(fifo.o.payload),
             fifo.o.ready.eq(self.o.ready | stop),
         ]
         m.d.sync += [
+            was_broken.eq(port.bus.broken),
             returned.eq(fifo.o.valid & fifo.o.ready),
             self.failed.eq(port.beats.valid & port.beats.failed & ~port.bus.broken),
         ]

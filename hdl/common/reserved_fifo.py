@@ -58,8 +58,10 @@ class ReservedFifo(Component):
         places = Signal(bits_for(depth))  # places that are reserved or hold a beat
         left = self.o.valid & self.o.ready
         if self.params.cancels:
-            left = left + self.cancel
-        m.d.sync += places.eq((places + self.reserve - left)[: len(places)])
+            m.d.sync += places.eq((places + self.reserve - (left + self.cancel))[: len(places)])
+        else:  # with fewer levels of logic
+            with m.If(self.reserve ^ left):
+                m.d.sync += places.eq((places + Mux(self.reserve, 1, -1))[: len(places)])
         m.d.comb += [
             self.room.eq(~places[-1]),  # never more than depth
             beats.i.payload.eq(self.payload),

@@ -115,7 +115,7 @@ class EngineChain(Component):
                     load.payload[name].eq(waiting.payload[name])
                     for name in self.params.engine.model.load.members
                 ]
-            m.d.comb += waiting.ready.eq(waiting.valid & loaded)
+            m.d.comb += waiting.ready.eq(loaded)
         m.d.sync += loaded.eq(first.loaded)
         with m.If(loaded):
             m.d.sync += sent.eq(0)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
-from amaranth.lib.wiring import connect
+from amaranth.lib import data
 
 from hdl.common.fifo import Fifo
-from hdl.common.streams import StreamRegister
+from hdl.common.streams import StreamRegister, forward
 from hdl.p4sgd.engine.model_params import ModelParams
 
 PEEKS = 32  #: most peeks that a group has taken and not answered, those for other dies included
@@ -49,34 +49,41 @@ def route_loads(m: Module, near: Any, branches: list[Branch], model: ModelParams
 def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams) -> None:
     """Send a peek to the engine that it names, and answer peeks in the order in which they came.
 
-    A queue holds the numbers of the engines that have to answer; the oldest is in a register, since
-    it drives many loads.
+    A queue holds the numbers of the engines that have to answer. The oldest is in a register, with
+    a bit for each branch, since it drives many loads.
     """
     peek, peeked = near.peek, near.peeked
+    engine = len(peek.payload.engine)
     m.submodules.order = order = Fifo.sized(
-        shape=len(peek.payload.engine), depth=PEEKS - StreamRegister.capacity, style="distributed"
+        shape=engine, depth=PEEKS - StreamRegister.capacity, style="distributed"
     )
-    m.submodules.oldest = oldest = StreamRegister.sized(shape=len(peek.payload.engine))
-    connect(m, order.o, oldest.i)
+    turn = data.StructLayout({"engine": engine, "branches": len(branches)})
+    m.submodules.oldest = oldest = StreamRegister.sized(shape=turn)
+    m.d.comb += forward(
+        order.o,
+        oldest.i,
+        engine=order.o.payload,
+        branches=Cat(branch.leads_to(order.o.payload) for branch in branches),
+    )
     chosen = [branch.leads_to(peek.payload.engine) for branch in branches]
-    due = [oldest.o.valid & branch.leads_to(oldest.o.payload) for branch in branches]
-    for branch, is_chosen, is_due in zip(branches, chosen, due, strict=True):
+    answered = []
+    for branch, is_chosen, is_due in zip(branches, chosen, oldest.o.payload.branches, strict=True):
         copy, answer = branch.part.peek, branch.part.peeked
         if branch.beyond:
             m.d.comb += copy.payload.engine.eq(peek.payload.engine)
         m.d.comb += [copy.payload[name].eq(peek.payload[name]) for name in model.address.members]
         m.d.comb += copy.valid.eq(peek.valid & order.i.ready & is_chosen)
-        m.d.comb += answer.ready.eq(peeked.ready & is_due)
+        m.d.comb += answer.ready.eq(peeked.ready & oldest.o.valid & is_due)
+        answered.append(oldest.o.valid & is_due & answer.valid)
         with m.If(is_due):
             weights = answer.payload.group if branch.beyond else answer.payload
             m.d.comb += peeked.payload.group.eq(weights)
     taken = [c & branch.part.peek.ready for branch, c in zip(branches, chosen, strict=True)]
-    answered = [d & branch.part.peeked.valid for branch, d in zip(branches, due, strict=True)]
     m.d.comb += [
         order.i.payload.eq(peek.payload.engine),
         order.i.valid.eq(peek.valid & Cat(taken).any()),
         peek.ready.eq(order.i.ready & Cat(taken).any()),
-        peeked.payload.engine.eq(oldest.o.payload),
+        peeked.payload.engine.eq(oldest.o.payload.engine),
         peeked.valid.eq(Cat(answered).any()),
         oldest.o.ready.eq(peeked.valid & peeked.ready),
     ]

@@ -114,33 +114,39 @@ class ForwardStage(Component):
         m.d.comb += [
             self.valid.eq(valid),
             self.tag.eq(delay(m, tag, ModelMemory.latency, "tag")),
-            self.planes.eq(delay(m, self.select_word(m, probing), 1, "planes")),
+            self.planes.eq(self.select_word(m, probing)),
         ]
         collect(m, self, ends)
 
     def count_credits(self, m: Module, start_word, schedule, position) -> None:
         """Count the chunks that the next mini-batch may read; set ``no_credit`` if it must wait."""
         credits = Signal(range(self.params.chunks + 1))
+        exhausted = Signal(init=1)  # no credit is left; a register, as words wait for it
         spent = start_word & schedule.current.first & position.last_plane
-        m.d.comb += self.no_credit.eq(schedule.current.first & (credits == 0))
+        m.d.comb += self.no_credit.eq(schedule.current.first & exhausted)
         with m.If(self.start | self.refill):
-            m.d.sync += credits.eq(self.settings.chunks)
-        with m.Else():
-            m.d.sync += credits.eq(credits + self.granted - spent)
+            m.d.sync += [credits.eq(self.settings.chunks), exhausted.eq(0)]
+        with m.Elif(self.granted ^ spent):
+            m.d.sync += credits.eq((credits + Mux(self.granted, 1, -1))[: len(credits)])
+            m.d.sync += exhausted.eq(~self.granted & (credits == 1))
 
-    def select_word(self, m: Module, probing):
-        """Return the register of the word; a probe sets one bit of each bank in it instead."""
+    def select_word(self, m: Module, probing: Signal) -> Signal:
+        """Return the register of the word a cycle late; a probe sets a bit of each bank instead."""
+        word, planes = (
+            Signal(self.params.word, name=name, reset_less=True) for name in ("word", "planes_1")
+        )
+        probed = delay(m, probing, 1, "probed")
         probe = self.probe.payload
-        word = Signal(self.params.word, name="word", reset_less=True)
-        with m.If(probing):
-            m.d.sync += word.eq(0)
+        chosen_group, chosen_step = (delay(m, probe[name], 1, name) for name in ("group", "step"))
+        m.d.sync += [word.eq(self.words.payload), planes.eq(word)]
+        with m.If(probed):
+            m.d.sync += planes.eq(0)
             for lane in range(self.params.lanes):
                 group, rest = divmod(lane, GROUP_LANES)
                 step, bank = divmod(rest, self.params.banks)
-                m.d.sync += word[bank][lane].eq((probe.group == group) & (probe.step == step))
-        with m.Else():
-            m.d.sync += word.eq(self.words.payload)
-        return word
+                is_set = (chosen_group == group) & (chosen_step == step)
+                m.d.sync += planes[bank][lane].eq(is_set)
+        return planes
 
 
 def collect(m: Module, stage: Any, ends: Value) -> None:

@@ -69,9 +69,9 @@ class Control(Component):
     beats knows that no more will come. Meanwhile ``revive`` makes broken ports usable again; a port
     to which the memory still owes beats stays broken, and fails the next run.
 
-    Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
-    ``network_busy`` was high, ``begin`` is high if ``model_busy`` was low a cycle before; a refused
-    run shows ``failed`` one cycle later.
+    Latency: the verdict falls :attr:`check_latency` cycles after the last cycle in which ``start``
+    or ``network_busy`` was high. In the cycle after it, or after ``model_busy`` has fallen,
+    ``begin`` is high; a refused run shows ``failed`` then.
     """
 
     check_latency = 6  #: cycles from a setting to the verdict on it
@@ -121,14 +121,13 @@ class Control(Component):
         illegal = self.check(m)
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
-        model_was_busy = Signal()  # ``begin`` drives many loads; no access begins after ``start``
         judging = self.check_latency - 1  # the state follows ``start`` a cycle later
         ticks = Signal(3)  # ticks of the memory's time-out since the reset began
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
 
-        m.d.sync += model_was_busy.eq(self.model_busy)
+        m.d.sync += self.begin.eq(0)
         with m.Switch(state):
             with m.Case(State.IDLE), m.If(self.start):
                 m.d.sync += [self.done.eq(0), state.eq(State.BEGIN), settle.eq(judging)]
@@ -139,9 +138,8 @@ class Control(Component):
                     m.d.sync += settle.eq(settle - 1)
                 with m.Elif(illegal):
                     fail(Cause.CONFIGURATION)
-                with m.Elif(~model_was_busy):
-                    m.d.comb += self.begin.eq(1)
-                    m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
+                with m.Elif(~self.model_busy):  # no access begins after ``start``
+                    m.d.sync += [self.begin.eq(1), state.eq(State.SETTLE), settle.eq(2)]
             with m.Case(State.SETTLE):
                 m.d.sync += settle.eq(settle - 1)
                 with m.If(settle == 0):
@@ -177,6 +175,7 @@ class Control(Component):
             fail(Cause.WEIGHTS)
         with m.If(self.soft_reset):
             m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1), ticks.eq(0)]
+            m.d.sync += self.begin.eq(0)
 
         m.d.comb += [
             self.running.eq((state == State.SETTLE) | (state == State.RUN)),

@@ -1,6 +1,6 @@
 """Holds full activations back from the backward stage until the last of their mini-batch is in."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -39,12 +39,15 @@ class BatchGate(Component):
         complete = Signal(COUNT_BITS, reset_less=True)  # received, of complete mini-batches
         seen = self.whole(m, self.seen, "seen")
         delivered = self.whole(m, self.delivered, "delivered")
+        ends = seen & mini_batches.last
+        # complete + gathering + 1 - delivered, or complete - delivered, by a chain with a carry in
+        more = Cat(1, complete) + Cat(~delivered, Mux(ends, gathering, -1)[:COUNT_BITS])
+        m.d.sync += [
+            gathering.eq(Mux(ends, 0, gathering + seen)),
+            complete.eq(more[1:][:COUNT_BITS]),
+        ]
         with m.If(self.start):
             m.d.sync += [gathering.eq(0), complete.eq(0)]
-        with m.Elif(seen & mini_batches.last):
-            m.d.sync += [gathering.eq(0), complete.eq(complete + gathering + 1 - delivered)]
-        with m.Else():
-            m.d.sync += [gathering.eq(gathering + seen), complete.eq(complete - delivered)]
         m.d.comb += [
             mini_batches.lengths.eq(self.lengths),
             mini_batches.start.eq(self.start),

@@ -79,7 +79,10 @@ class ModelExchange(Component):
         partial, full = flipped(self.partial), flipped(self.full)
         if self.params.frames > 1:
             partial, full = self.cut_up(m, partial, full)
-        with m.If(~self.settings.data_parallel):
+        if self.params.engine.data_parallel:
+            with m.If(~self.settings.data_parallel):
+                self.pass_activations(m, partial, full)
+        else:
             self.pass_activations(m, partial, full)
 
     def cut_up(self, m: Module, partial: Any, full: Any) -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import data_register
+from hdl.common.arithmetic import count_ones, data_register
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.p4sgd.network.frame import FRAMES
@@ -64,6 +64,7 @@ class Arrivals(Component):
                 m.d.comb += verdict.eq(kind)
         # The first check that applies counts, so they are written from the last to the first.
         arrival = data_register(m, self.arrival)
+        clamped = count_ones(list(frame.saturated[: self.params.lanes]))
         m.d.sync += [
             self.valid.eq(frame_filter.valid),
             arrival.verdict.eq(verdict),
@@ -71,6 +72,6 @@ class Arrivals(Component):
             arrival.is_agg.eq(frame.is_agg),
             arrival.acked.eq(frame.acked),
             arrival.use.eq(frame.use),
-            arrival.saturated.eq(frame.saturated[: self.params.lanes]),
+            arrival.saturations.eq(clamped[: len(arrival.saturations)]),
         ]
         m.d.sync += [arrival.activations[k].eq(frame.payload[k]) for k in range(self.params.lanes)]

@@ -97,7 +97,7 @@ class TransportParams(Params, suffix="{lanes}x{slots}"):
                 "acked": 1,  # it is a confirmation; with is_agg it is pending
                 "use": 8,
                 "activations": self.activations,
-                "saturated": self.lanes,  # a bit for each activation that the switch clamped
+                "saturations": bits_for(self.lanes),  # activations that the switch clamped
             }
         )
 

@@ -67,15 +67,24 @@ class SlotTable(Component):
             init=[],
             attrs={"ram_style": "distributed"},
         )
+        m.submodules.uses = uses = Memory(
+            shape=1, depth=self.params.slots, init=[], attrs={"ram_style": "distributed"}
+        )
+        cleared = Signal(self.params.slot_bits)
         requested = [read_port(progress) for _ in range(QUESTIONS)]
         of_arrival, of_next, of_delivered, of_seen = (read_port(progress) for _ in range(4))
         previous_use = Signal(USE_BITS, init=-1)
         for question, answer, port in zip(self.questions, self.answers, requested, strict=True):
-            use = self.use_of(question, previous_use)
-            m.d.comb += port.addr.eq(question)
-            m.d.comb += [answer.phase.eq(port.data.phase(use)), answer.use.eq(use)]
-        self.judge(m, of_arrival, previous_use)
-        self.write(m, progress.write_port(), self.use_of(self.arrival.slot, previous_use))
+            bit = read_bit(m, uses, question)
+            m.d.comb += [
+                port.addr.eq(question),
+                answer.phase.eq(port.data.phase(bit)),
+                answer.use.eq(Mux(bit == self.next_use[0], self.next_use, previous_use)),
+            ]
+        bit = read_bit(m, uses, self.arrival.slot)
+        self.judge(m, of_arrival, bit, previous_use)
+        self.write(m, progress.write_port(), bit, cleared)
+        self.keep_use(m, uses.write_port(), cleared)
         wraps = self.step(m, self.next_slot, self.start)
         with m.If(self.start & wraps):
             m.d.sync += [self.next_use.eq(self.next_use + 1), previous_use.eq(self.next_use)]
@@ -85,18 +94,25 @@ class SlotTable(Component):
         m.d.comb += self.may_start.eq(
             self.open & of_next.data.has_freed_before(self.next_use) & ~self.all_outstanding(m)
         )
-        self.follow(m, "deliver", self.deliver_slot, of_delivered, self.arrived, self.delivered)
-        seen_slot = Signal(self.params.slot_bits)
-        self.follow(m, "see", seen_slot, of_seen, self.seen, self.seen)
-        self.count(m)
+        started = delay(m, self.start, 1, "started", reset_less=False)
+        deliver = "deliver", self.deliver_slot, of_delivered
+        self.follow(m, *deliver, started, self.arrived, self.delivered)
+        see = "see", Signal(self.params.slot_bits, name="seen_slot"), of_seen
+        self.follow(m, *see, started, self.seen, self.seen)
+        self.count(m, started)
         self.surroundings(m)
 
-    def use_of(self, slot: Value, previous_use: Signal) -> Value:
-        """Return the use that a slot is in.
+    def keep_use(self, m: Module, port: Any, cleared: Signal) -> None:
+        """Keep the lowest bit of the use that each slot is in, ``next_use`` or the one before.
 
-        Slots are started in cyclic order, so those from ``next_slot`` on are one use behind.
+        Slots are started in cyclic order, so those from ``next_slot`` on are one use behind; this
+        is known sooner by their bit than by a comparison.
         """
-        return Mux(slot < self.next_slot, self.next_use, previous_use)
+        m.d.comb += [
+            port.en.eq(self.start | self.clearing),
+            port.addr.eq(Mux(self.clearing, cleared, self.next_slot)),
+            port.data.eq(self.next_use[0] | self.clearing),  # of use -1
+        ]
 
     def surroundings(self, m: Module) -> None:
         """State what the table's neighbours guarantee; tests and proofs rely on it."""
@@ -120,18 +136,22 @@ class SlotTable(Component):
             slot_count_stays=stays,
         )
 
-    def judge(self, m: Module, port: Any, previous_use: Signal) -> None:
-        """Return the verdict on an arrival; ``port`` reads the progress of its slot."""
+    def judge(self, m: Module, port: Any, bit: Value, previous_use: Signal) -> None:
+        """Return the verdict on an arrival; ``port`` reads the progress of its slot.
+
+        ``bit`` is the lowest of the use that the slot is in.
+        """
         arrival = self.arrival
-        use = self.use_of(arrival.slot, previous_use)
-        m.d.comb += port.addr.eq(arrival.slot)
-        phase = port.data.phase(use)
+        fits = Signal()
+        is_one = (arrival.use == self.next_use) | (arrival.use == previous_use)
+        m.d.comb += [port.addr.eq(arrival.slot), fits.eq(is_one & (arrival.use[0] == bit))]
+        phase = port.data.phase(bit)
         with m.If(self.valid):
             with m.If(arrival.verdict != Verdict.NONE):
                 m.d.comb += self.verdict.eq(arrival.verdict)
             with m.Elif(~self.open):
                 m.d.comb += self.verdict.eq(Verdict.WRONG_JOB)
-            with m.Elif(arrival.use != use):
+            with m.Elif(~fits):
                 m.d.comb += self.verdict.eq(Verdict.STALE)
             with m.Elif(arrival.is_agg & arrival.acked & (phase != Phase.FREE)):
                 m.d.comb += self.verdict.eq(Verdict.PENDING)
@@ -142,15 +162,17 @@ class SlotTable(Component):
             with m.Else():
                 m.d.comb += self.verdict.eq(Verdict.REPEATED)
 
-    def write(self, m: Module, port: Any, use: Value) -> None:
-        """Write the progress that an arrival changes, or, at the job's start, that of all slots."""
-        cleared = Signal(self.params.slot_bits)
+    def write(self, m: Module, port: Any, bit: Value, cleared: Signal) -> None:
+        """Write the progress that an arrival changes, or, at the job's start, that of all slots.
+
+        ``bit`` is the lowest of the use that the arrival's slot is in.
+        """
         acknowledged = Const(0) if self.params.shadow else self.arrival.is_agg
         m.d.comb += [
             port.en.eq((self.verdict == Verdict.FULL) | (self.verdict == Verdict.FREED)),
             port.addr.eq(self.arrival.slot),
-            port.data.taken.eq(use[0]),
-            port.data.freed.eq(use[0] ^ acknowledged),  # until the confirmation comes
+            port.data.taken.eq(bit),
+            port.data.freed.eq(bit ^ acknowledged),  # until the confirmation comes
         ]
         with m.If(self.clearing):
             m.d.comb += [port.en.eq(1), port.addr.eq(cleared), port.data.as_value().eq(0b11)]
@@ -171,35 +193,43 @@ class SlotTable(Component):
         return last
 
     def follow(
-        self, m: Module, name: str, slot: Signal, port: Any, present: Signal, moves: Value
+        self,
+        m: Module,
+        name: str,
+        slot: Signal,
+        port: Any,
+        started: Signal,
+        present: Signal,
+        moves: Value,
     ) -> None:
         """Follow the full activations in order; ``present`` is high when that of ``slot`` has come.
 
-        ``port`` reads the progress of the slot.
+        ``port`` reads the progress of the slot; a slot that was ``started`` a cycle ago counts.
         """
         bit = Signal(name=f"{name}_bit")  # the lowest bit of the use that the slot is in
         ahead = Signal(self.params.count_bits, name=f"{name}_ahead")
         m.d.comb += port.addr.eq(slot)
         m.d.comb += present.eq((ahead != 0) & port.data.has_taken(bit))
-        m.d.sync += ahead.eq(ahead + self.start - moves)
+        m.d.sync += ahead.eq(ahead + started - moves)
         with m.If(moves & self.step(m, slot, moves)):
             m.d.sync += bit.eq(~bit)
         with m.If(self.clear):
             m.d.sync += [bit.eq(0), ahead.eq(0)]
 
-    def count(self, m: Module) -> None:
+    def count(self, m: Module, started: Signal) -> None:
         """Count the slots that wait, a cycle late, and the undelivered micro-batches."""
         waiting = Signal(self.params.count_bits)
-        started = delay(m, self.start, 1, "started", reset_less=False)
         frees = Verdict.FULL if self.params.shadow else Verdict.FREED
         freed = delay(m, self.verdict == frees, 1, "freed", reset_less=False)
-        m.d.sync += [
-            waiting.eq(waiting + started - freed),
-            self.outstanding.eq(self.outstanding + self.start - self.delivered),
-        ]
+        none_waits = Signal(init=1)
+        with m.If(started ^ freed):
+            m.d.sync += waiting.eq((waiting + Mux(started, 1, -1))[: len(waiting)])
+            m.d.sync += none_waits.eq(freed & (waiting == 1))
+        m.d.sync += self.outstanding.eq(self.outstanding + self.start - self.delivered)
         with m.If(self.clear):
-            m.d.sync += [waiting.eq(0), started.eq(0), freed.eq(0), self.outstanding.eq(0)]
-        m.d.comb += self.idle.eq((waiting == 0) & (self.outstanding == 0))
+            m.d.sync += [waiting.eq(0), none_waits.eq(1), self.outstanding.eq(0)]
+            m.d.sync += [started.eq(0), freed.eq(0)]
+        m.d.comb += self.idle.eq(none_waits & (self.outstanding == 0))
 
     def all_outstanding(self, m: Module) -> Signal:
         """Return a register that is high if every slot has an undelivered micro-batch."""
@@ -211,3 +241,10 @@ class SlotTable(Component):
         with m.Elif(self.start & ~self.delivered):
             m.d.sync += full.eq(self.outstanding == all_but_one)
         return full
+
+
+def read_bit(m: Module, uses: Memory, slot: Value) -> Value:
+    """Return the bit that is kept of ``slot``, in the same cycle."""
+    bit = read_port(uses)
+    m.d.comb += bit.addr.eq(slot)
+    return bit.data

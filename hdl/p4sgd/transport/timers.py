@@ -128,33 +128,34 @@ class Timers(Component):
                 again.eq(expired),
                 tries.eq(overdue.payload.tries),
             ]
-            m.d.sync += blocked.eq(Mux(again, 0, blocked + 1))
+            m.d.sync += blocked.eq(Mux(expired, 0, blocked + 1))
         m.d.sync += [
             before_last.eq((settings.timeout - 1)[: len(before_last)]),
             refused.eq(overdue.valid & ~overdue.ready),
-            reached.eq((blocked == before_last) & ~again),
+            reached.eq((blocked == before_last) & ~expired),
         ]
         waited = tries.repetitions == settings.peer_retries
-        silent = (settings.retries != 0) & (tries.unanswered == settings.retries)
+        unanswered = Mux(
+            overdue.valid,
+            overdue.payload.tries.unanswered == settings.retries,
+            ~answered & (sent_tries.unanswered == settings.retries),
+        )
+        silent = (settings.retries != 0) & unanswered
         alone = (settings.peer_retries != 0) & answered & ~overdue.valid & waited
         with m.If(again):
             m.d.sync += [
+                self.abandoned.eq(silent | alone),
+                self.peers_missing.eq(alone),
+                self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
                 overdue.payload.tries.unanswered.eq((tries.unanswered + 1)[:8]),
                 overdue.payload.tries.repetitions.eq((tries.repetitions + ~waited)[:PEER_BITS]),
             ]
-        with m.If(self.clear):
-            m.d.sync += [overdue.valid.eq(0), self.abandoned.eq(0), self.peers_missing.eq(0)]
-        with m.Elif(again & (silent | alone)):
-            m.d.sync += [
-                overdue.valid.eq(0),
-                self.abandoned.eq(1),
-                self.peers_missing.eq(alone),
-                self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
-            ]
-        with m.Elif(overdue.valid & overdue.ready):
+        with m.If(again):
+            m.d.sync += overdue.valid.eq(~(silent | alone))
+        with m.If(self.clear | (overdue.valid & overdue.ready)):
             m.d.sync += overdue.valid.eq(0)
-        with m.Elif(again):
-            m.d.sync += overdue.valid.eq(1)
+        with m.If(self.clear):
+            m.d.sync += [self.abandoned.eq(0), self.peers_missing.eq(0)]
 
     def scan(self, m: Module, late: Signal) -> tuple[Signal, Signal]:
         """Scan one slot after the other, but not while one is overdue.

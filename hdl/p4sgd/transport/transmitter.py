@@ -88,18 +88,20 @@ class Transmitter(Component):
     def choose(self, m: Module, order, chosen: Signal, room) -> None:
         """Choose a packet; new ones have priority, because they start an AllReduce."""
         waits = self.answer.phase != Phase.FREE
+        first = Signal()  # a new packet comes before others
         m.d.comb += [
             self.question.eq(Mux(self.acks.valid, self.acks.payload, self.overdue.payload.slot)),
             order.slot.eq(self.question),
             order.use.eq(self.answer.use),
             self.partial.ready.eq(self.may_start & room),
-            self.start.eq(self.partial.valid & self.partial.ready),
+            first.eq(self.partial.valid & self.may_start),
+            self.start.eq(first & room),
             self.sent.eq(chosen),
             self.sent_slot.eq(order.slot),
         ]
-        with m.If(self.start):
+        with m.If(first):
             m.d.comb += [
-                chosen.eq(1),
+                chosen.eq(room),
                 order.slot.eq(self.next_slot),
                 order.use.eq(self.next_use),
                 order.is_agg.eq(1),

@@ -4,10 +4,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS
+from hdl.common.streams import register_stream
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 from hdl.p4sgd.transport.reorder_buffer import ReorderBuffer
@@ -108,8 +108,8 @@ class Transport(Component):
         if not params.shadow:
             self.acknowledge(m, full, arrivals, transmitter)
         self.connect_timers(m, table, timers, transmitter)
-        clamped = count_ones(list(arrivals.arrival.saturated))
-        m.d.comb += self.events.full_saturations.eq(Mux(full, clamped, 0))
+        clamped = Mux(full, arrivals.arrival.saturations, 0)
+        m.d.comb += self.events.full_saturations.eq(clamped)
         self.report(m, table, timers, transmitter)
 
     def acknowledge(self, m: Module, full: Signal, arrivals, transmitter) -> None:
@@ -122,10 +122,10 @@ class Transport(Component):
             shape=self.params.slot_bits,
             depth=self.params.slots,
             style="block",
-            output_register=True,
         )
-        connect(m, acks.o, transmitter.acks)
-        m.d.comb += [acks.i.valid.eq(full), acks.i.payload.eq(arrivals.arrival.slot)]
+        register_stream(m, "ack", acks.o, transmitter.acks)
+        # The verdict comes late, so a register takes it to the FIFO.
+        m.d.sync += [acks.i.valid.eq(full), acks.i.payload.eq(arrivals.arrival.slot)]
 
     def connect_timers(self, m: Module, table, timers, transmitter) -> None:
         """Connect the timers to the packets that are sent, and to the table of slots."""
@@ -136,6 +136,8 @@ class Transport(Component):
             timers.sent.eq(transmitter.sent),
             timers.sent_slot.eq(transmitter.sent_slot),
             timers.sent_tries.eq(transmitter.sent_tries),
+        ]
+        m.d.sync += [
             timers.pending.eq(table.verdict == Verdict.PENDING),
             timers.pending_slot.eq(table.arrival.slot),
         ]

@@ -8,14 +8,13 @@ NET = {"driver": "part.reset", "registered": False, "loads": 1_001}
 WORSE = NET | {"driver": "part.enable", "loads": 2_000}
 
 
-def clock(name, most, levels, path="top: a to b"):
-    depth = {"most_levels": levels}
-    return {"name": name, "mhz": 250.0, "most_levels": most, "depth": depth, "path": path}
+def clock(name, mhz, levels, path="top: a to b"):
+    return {"name": name, "mhz": mhz, "depth": {"most_levels": levels}, "path": path}
 
 
 def figures(levels=8, chains=1, crowded=(), crossings=()):
     return {
-        "clocks": [clock("core", 8, levels), clock("hbm", 4, 4), clock("unused", 4, 0, path="")],
+        "clocks": [clock("sync", 250, levels), clock("hbm", 450, 4), clock("idle", 450, 0, "")],
         "reset": {"resets": 99, "driver": "part.core_reset", "module": "top"},
         "total": dict.fromkeys(("luts", "ff", "bram18", "uram", "dsp"), 7),
         "depth": {"most_levels": max(levels, 4), "most_chains": chains},
@@ -25,28 +24,37 @@ def figures(levels=8, chains=1, crowded=(), crossings=()):
 
 
 def test_what_is_at_its_limit_keeps_it():
-    assert [row.verdict for row in judged("worker", figures(), {})] == ["yes"] * 4 + ["", "yes"] + [
-        ""
-    ] * 5
+    judged_ones = ["yes", "", "yes", "yes", "yes", "", "yes"]
+    assert [row.verdict for row in judged("worker", figures(), {})] == [*judged_ones, *[""] * 5]
+
+
+def test_a_core_is_judged_at_a_faster_clock():
+    levels, allowed, *_ = judged("worker", figures(levels=7), {}, 300)
+    assert (levels.what, levels.holds) == (
+        "worker: levels on any path of clock sync, 300 MHz",
+        False,
+    )
+    assert allowed.value == 281  # 7 levels take 3.55 ns
+    assert judged("worker", figures(levels=6), {}, 300)[0].holds
 
 
 def test_each_limit_is_judged_and_says_where_it_is_passed():
     passed = [
         (0, figures(levels=9), "top: a to b"),
-        (2, figures(chains=2), ""),
-        (3, figures(crowded=[NET, WORSE]), "part.enable of top"),
-        (5, figures(crossings=["no floorplan: a wire"]), "no floorplan: a wire"),
+        (3, figures(chains=2), ""),
+        (4, figures(crowded=[NET, WORSE]), "part.enable of top"),
+        (6, figures(crossings=["no floorplan: a wire"]), "no floorplan: a wire"),
     ]
     for place, result, note in passed:
         built = judged("worker", result, {})
-        assert [row.holds for row in built] == [k != place for k in range(len(built))]
+        assert [k for k, row in enumerate(built) if not row.holds] == [place]
         assert built[place].note == note
 
 
 def test_what_a_design_takes_stands_beside_what_it_took():
     built = judged("worker", figures(), {"most_chains": 2, "uram": 1_234})
     notes = {row.what: (row.value, row.note) for row in built}
-    assert notes["worker: levels on any path of clock hbm, 250 MHz"] == (4, "top: a to b")
+    assert notes["worker: levels on any path of clock hbm, 450 MHz"] == (4, "top: a to b")
     assert notes["worker: carry chains on any path"] == (1, "2 before")
     assert notes["worker: registers that a wire resets"] == (99, "part.core_reset of top")
     assert notes["worker: URAM"] == (7, "1,234 before")
@@ -75,4 +83,4 @@ def test_every_design_with_a_card_is_queried(monkeypatch):
     assert ("netsparse-snic", "u280") in requested
     assert not any(name == "p4sgd-engine" for name, _ in requested + alone)
     assert ("mina-switch", "") in alone
-    assert len(built) == 11 * len(requested) + 2 * len(alone)
+    assert len(built) == 12 * len(requested) + 3 * len(alone)

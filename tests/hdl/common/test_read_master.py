@@ -1,5 +1,5 @@
 import random
-from itertools import islice
+from itertools import islice, pairwise
 
 import cocotb
 
@@ -52,8 +52,9 @@ class ReadBench(Bench):
         ready for a plan.
         """
         self.judge.judged()
-        for now in self.shown.take().values():
-            assert now["plan_ready"] == (not now["busy"] and not now["halt"])
+        for before, now in pairwise(self.shown.take().values()):
+            quiet = not before["busy"] and not now["busy"]
+            assert now["plan_ready"] == (quiet and not now["halt"])
             assert now["busy"] or not (now["axi_arvalid"] or now["o_valid"])
 
     async def halt(self, cycles):

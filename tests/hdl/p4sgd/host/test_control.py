@@ -197,7 +197,7 @@ class Model:
         self.state, self.cause, self.done = "idle", Cause.NONE, 0
         self.since = 0  #: cycles in this state
         self.ticks = self.left = 0  #: ticks since the reset began; its cycles
-        self.model_was_busy = 0
+        self.begins = 0
 
     def preset(self):
         """Draw how often faults, resets and changes come in the coming cycles."""
@@ -241,10 +241,9 @@ class Model:
 
     def outputs(self, inputs):
         state, model_busy = self.state, inputs["model_busy"]
-        begin = self.judged(inputs) and self.legal and not self.model_was_busy
         resets = state == "reset" and self.left == RESET_CYCLES
         return {
-            "begin": int(begin),
+            "begin": self.begins,
             "idle": int(state == "idle"),
             "busy": int(state not in ("idle", "failed")),
             "running": int(state in ("settle", "run")),
@@ -268,15 +267,16 @@ class Model:
             "weights_failed": Cause.WEIGHTS,
         }
         running = self.state in ("settle", "run")
+        self.begins = 0
         if causes := [cause for name, cause in memory.items() if inputs[name] and running]:
             self.fail(causes[0])
         else:
             getattr(self, self.state)(inputs)
         if inputs["soft_reset"]:
+            self.begins = 0
             self.go("reset")
             self.left, self.ticks = RESET_CYCLES, 0
         self.since += 1
-        self.model_was_busy = inputs["model_busy"]
 
     def go(self, state):
         self.state, self.since = state, -1
@@ -296,7 +296,8 @@ class Model:
             self.since = -1
         elif self.judged(inputs) and not self.legal:
             self.fail(Cause.CONFIGURATION)
-        elif self.judged(inputs) and not self.model_was_busy:
+        elif self.judged(inputs) and not inputs["model_busy"]:
+            self.begins = 1
             self.go("settle")
 
     def settle(self, inputs):

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import cocotb
@@ -111,8 +112,9 @@ class ReaderBench(Bench):
 
     def check(self):
         """Check that it was ready for a plan exactly when nothing was left, on any port."""
-        for now in self.state.take().values():
-            assert now["plan_ready"] == (not now["busy"] and not now["halt"])
+        for before, now in pairwise(self.state.take().values()):
+            quiet = not before["busy"] and not now["busy"]
+            assert now["plan_ready"] == (quiet and not now["halt"])
 
     async def halt(self):
         """Abandon the plan. The reader may be busy for a while."""

@@ -33,9 +33,11 @@ class SlotTableProof(Component):
     #: Inputs that are wired to what is inside instead.
     peeks = {
         "progress": "dut.progress[*]",
+        "uses": "dut.uses[*]",
         "cleared": "dut.cleared",
         "previous_use": "dut.previous_use",
         "waiting": "dut.waiting",
+        "none_waits": "dut.none_waits",
         "started": "dut.started_1",
         "freed": "dut.freed_1",
         "full": "dut.full",
@@ -58,9 +60,11 @@ class SlotTableProof(Component):
             arrival=In(params.arrival),
             question=In(params.slot_bits),
             progress=In(data.ArrayLayout(Progress, params.slots)),
+            uses=In(data.ArrayLayout(1, params.slots)),
             cleared=In(params.slot_bits),
             previous_use=In(USE_BITS),
             waiting=In(params.count_bits),
+            none_waits=In(1),
             started=In(1),
             freed=In(1),
             full=In(1),
@@ -180,17 +184,20 @@ class SlotTableProof(Component):
         check(m, "uses_are_neighbours", dut.next_use == (self.previous_use + 1)[:USE_BITS])
         waiting = (self.waiting + self.started - self.freed)[: self.params.count_bits]
         check(m, "waiting_counts", self.waiting == count_ones(waited))
+        check(m, "waits_if_one_does", self.none_waits == ~waited.any())
         check(m, "waiting_follows", waiting == count_ones(busy_slots(slots)))
         check(m, "full_when_all_are_late", self.full == (dut.outstanding == count))
+        handed_on, seen = self.deliver_ahead + self.started, self.see_ahead + self.started
         pointers = (
-            ("deliver", dut.deliver_slot, self.deliver_bit, self.deliver_ahead, late),
-            ("see", self.see_slot, self.see_bit, self.see_ahead, unseen),
+            ("deliver", dut.deliver_slot, self.deliver_bit, handed_on, late),
+            ("see", self.see_slot, self.see_bit, seen, unseen),
         )
         check(m, "next_slot_is_one", dut.next_slot < count)
         for k, slot in enumerate(slots):
             used = k < count
             use = Mux(k < dut.next_slot, dut.next_use, self.previous_use)
             check(m, "uses_go_round", ~used | (slot.use == use))
+            check(m, "bit_of_use", ~used | (self.uses[k] == use[0]))
             check(m, "others_stand_still", used | ((slot.phase == Phase.FREE) & ~late[k]))
             check(m, "others_are_not_seen", used | ~unseen[k])
             partial = slot.phase == Phase.PARTIAL
@@ -209,7 +216,7 @@ class SlotTableProof(Component):
             check(m, f"{name}_bit", bit == Mux(ahead != 0, use[0], dut.next_use[0]))
             end = self.behind(dut.next_slot, pointer, count)
             check(m, f"{name}_up_to_next", (end == ahead) | ((end == 0) & (ahead == count)))
-        check(m, "outstanding_is_ahead", dut.outstanding == self.deliver_ahead)
+        check(m, "outstanding_is_ahead", dut.outstanding == handed_on)
 
     def rest(self, m: Module, dut: SlotTable, slots, late, unseen, waited) -> None:
         """Claim that nothing is under way while no job is open; clearing goes slot by slot."""
@@ -217,6 +224,7 @@ class SlotTableProof(Component):
             ("next_slot", dut.next_slot),
             ("next_use", dut.next_use),
             ("waiting", self.waiting),
+            ("waits", ~self.none_waits),
             ("started", self.started),
             ("freed", self.freed),
             ("full", self.full),
@@ -231,7 +239,8 @@ class SlotTableProof(Component):
         check(m, "clears_a_slot", self.cleared < self.params.slots)
         with m.If(dut.clearing):
             for k in self.slots:
-                done = (self.progress[k].taken & self.progress[k].freed) | (k >= self.cleared)
+                progress = self.progress[k]
+                done = (progress.taken & progress.freed & self.uses[k]) | (k >= self.cleared)
                 check(m, "cleared_so_far", done)
                 at_start = slots[k].use.all() & (slots[k].phase == Phase.FREE)
                 check(m, "as_at_start", at_start & ~late[k] & ~unseen[k] & ~waited[k])

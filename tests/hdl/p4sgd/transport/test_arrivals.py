@@ -193,7 +193,7 @@ def compare(arrival, job, verdict, wire):
         result = [arrival[name] for name in ("is_agg", "acked", "use")]
         assert result == [frame.is_agg, frame.acked, frame.use]
         assert arrival["activations"] == list(frame.payload[:lanes])
-        assert arrival["saturated"] == frame.saturated % (1 << lanes)
+        assert arrival["saturations"] == (frame.saturated % (1 << lanes)).bit_count()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -13,8 +13,8 @@ MUTANTS = mutants_of(
     """
     @hdl.p4sgd.transport.slot_table; SlotTableProof; SlotTable
     takes a sum without a job; m.Elif(~self.open) => m.Elif(0); nothing_is_taken_without_a_job
-    takes a sum of another use; m.Elif(arrival.use != use) => m.Elif((arrival.use ^ use)[0]);
-        verdict_of_rule
+    takes a sum of another use; fits.eq(is_one & (arrival => fits.eq((arrival; verdict_of_rule
+    takes a sum of the use before; is_one & (arrival.use[0] == bit) => is_one; verdict_of_rule
     takes pending for a sum; arrival.acked & (phase != Phase.FREE) => 0; verdict_of_rule
     pending in a free slot; arrival.acked & (phase != Phase.FREE) => arrival.acked; verdict_of_rule
     takes a sum twice; arrival.is_agg & (phase == Phase.PARTIAL) => arrival.is_agg; verdict_of_rule
@@ -22,9 +22,9 @@ MUTANTS = mutants_of(
     judges what arrivals have judged; m.If(arrival.verdict != Verdict.NONE) => m.If(0);
         verdict_of_arrivals
     judges what is not there; m.If(self.valid) => m.If(1); no_packet_no_verdict
-    keeps a freed slot; port.data.freed.eq(use[0] ^ acknowledged) => port.data.freed.eq(0);
+    keeps a freed slot; port.data.freed.eq(bit ^ acknowledged) => port.data.freed.eq(0);
         idle_at_rest
-    forgets the use; port.data.taken.eq(use[0]) => port.data.taken.eq(1); arrived_if_its_sum_came
+    forgets the use; port.data.taken.eq(bit) => port.data.taken.eq(1); arrived_if_its_sum_came
     starts before it is handed on; full.eq(self.outstanding == all_but_one) =>
         full.eq(self.outstanding > all_but_one); may_start_if_free_and_handed_on
     starts before it is free; & of_next.data.has_freed_before(self.next_use) => ;
@@ -37,19 +37,23 @@ MUTANTS = mutants_of(
     clears all but the last; cleared == self.params.slots - 1 => cleared == self.params.slots - 2;
         opens_in_time
     clears on; self.clearing.eq(0), self.open.eq(1) => self.open.eq(1); open_or_clearing
-    clear leaves what waits; m.d.sync += [waiting.eq(0), started => m.d.sync += [started;
-        idle_at_rest
+    clear leaves what waits; [waiting.eq(0), none_waits.eq(1), => [waiting.eq(0),; idle_at_rest
+    never waits; none_waits.eq(freed & (waiting == 1)) => none_waits.eq(1); rests_when_idle
     hands on what no job has; (ahead != 0) & port => port; starts_nothing
     sums go round once; m.d.sync += bit.eq(~bit) => m.d.sync += bit.eq(bit); arrived_if_its_sum_came
     sees the first for ever; self.seen, self.seen) => self.seen, 0); seen_if_its_sum_came
     sees what is to be handed on; port.addr.eq(slot) => port.addr.eq(self.deliver_slot);
         seen_if_its_sum_came
-    at rest too early; (waiting == 0) & (self.outstanding == 0) => self.outstanding == 0;
+    at rest too early; none_waits & (self.outstanding == 0) => self.outstanding == 0;
         rests_when_idle
     counts a start only; self.outstanding + self.start - self.delivered =>
         self.outstanding + self.start; outstanding_counts
     answers of another slot; port.addr.eq(question) => port.addr.eq(self.next_slot); answers_phase
-    answers with the next use; self.use_of(question, previous_use) => self.next_use; answers_use
+    answers with the next use; Mux(bit == self.next_use[0], self.next_use, previous_use) =>
+        self.next_use; answers_use
+    keeps the use of no start; port.en.eq(self.start | self.clearing) => port.en.eq(self.clearing);
+        answers_phase
+    keeps uses of another job; self.next_use[0] | self.clearing => self.next_use[0]; answers_use
     """,
 )
 SAMPLES = ["starts before it is handed on", "sums go round once"]

@@ -168,7 +168,7 @@ class Model:
             "acked": acked,
             "use": random.choice([near % 256, near % 256, random.getrandbits(8)]),
             "activations": [some_activation() for _ in range(self.params.lanes)],
-            "saturated": random.getrandbits(self.params.lanes),
+            "saturations": random.randint(0, self.params.lanes),
         }
 
 
