@@ -7,7 +7,9 @@ from sim.golden.arithmetic import Integers
 from sim.harness.session import RunFailed
 from sim.network_switch.step.params import StepParams
 from sim.network_switch.step.requests import Reduce, Reduced, StepBegin
-from sim.network_switch.step.system import StepSystem, memories
+from sim.network_switch.step.system import StepSystem, log_path
+from sim.surroundings.pcie.params import host_file
+from sim.switchgnn.network.network import empty_memories
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 
 
@@ -26,7 +28,10 @@ class StepNetwork(RtlNetwork):
 
     def plusargs(self) -> list[str]:
         """Return arguments of the simulation: memories hold zeros at first, logs have a folder."""
-        return memories(self.params, self.folder)
+        endpoints, folder = self.params.endpoints, self.folder
+        hosts = [host_file(k, folder / "empty.bin") for k in range(endpoints.workers)]
+        logs = [log.argument(log_path(folder, log.index)) for log in self.params.logs]
+        return [*empty_memories(endpoints, folder), *hosts, *logs]
 
     def reduce(self, parts: Sequence[Integers]) -> Callable[[], Integers]:
         """Begin an all-reduce; return what waits for its sums, and raises RunFailed without."""

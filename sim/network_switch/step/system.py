@@ -19,10 +19,10 @@ from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.event_log import EVENT_LOG
 from sim.surroundings.link import Link
 from sim.surroundings.pcie.host import PcieHost
-from sim.surroundings.pcie.params import HOST_ARRAY, host_file
+from sim.surroundings.pcie.params import HOST_ARRAY
 from sim.switchgnn.job import SWITCH
 from sim.switchgnn.network.cluster import Cluster
-from sim.switchgnn.network.network import Network, blocks, empty_memories, total
+from sim.switchgnn.network.network import Network, blocks, count_frames
 
 READ_LIMIT = 2  #: code of the largest read of host memory: 128 bytes << code
 MOVES = data.StructLayout(dict.fromkeys(("reads", "rows", "features", "sums"), 1))
@@ -119,11 +119,7 @@ class StepSystem(Network):
             moving = nics | {name: moves[name] for name, _ in MOVES}
             m.d.comb += [signal.eq(moving[name]) for name, signal in happens.items()]
             log.add(m, self.now, self.ends, sum(happens.values()) != 0, happens)
-        broken = [count for link in links for count in (link.dropped, link.corrupted)]
-        m.d.comb += [
-            self.nic_frames.eq(total(link.sent for link in links)),
-            self.nic_lost.eq(total(broken)),
-        ]
+        count_frames(m, links, self.nic_frames, self.nic_lost)
 
 
 def build_step(params: StepParams, *, optimise: bool = False) -> Build:
@@ -135,13 +131,6 @@ def build_step(params: StepParams, *, optimise: bool = False) -> Build:
         hier_blocks=[module_name(block) for block in parts] if optimise else [],
         optimise=optimise,
     )
-
-
-def memories(params: StepParams, folder: Path) -> list[str]:
-    """Return arguments of a simulation: memories hold zeros at first, logs go to ``folder``."""
-    hosts = [host_file(k, folder / "empty.bin") for k in range(params.endpoints.workers)]
-    logs = [log.argument(log_path(folder, log.index)) for log in params.logs]
-    return [*empty_memories(params.endpoints, folder), *hosts, *logs]
 
 
 def log_path(folder: Path, worker: int) -> Path:

@@ -177,7 +177,7 @@ class Network(Component):
                     other.settings.eq(self.background_settings[path]),
                 ]
         m.d.comb += self.background.eq(total(other.sent for other in others[1::2]))
-        count_frames(m, self, links)
+        count_frames(m, links, self.frames, self.lost)
         self.add_more(m, switches)
 
     def switches(self, params: Any) -> dict[str, Any]:
@@ -202,13 +202,10 @@ def forward(m: Module, outer: Any, inner: Any, names: Sequence[str]) -> None:
             m.d.comb += far.eq(near) if member.flow is In else near.eq(far)
 
 
-def count_frames(m: Module, counting: Any, links: Sequence[Link]) -> None:
-    """Let ``counting.frames`` and ``lost`` count what links are given, and what they lose."""
-    lost = (count for link in links for count in (link.dropped, link.corrupted))
-    m.d.comb += [
-        counting.frames.eq(total(link.sent for link in links)),
-        counting.lost.eq(total(lost)),
-    ]
+def count_frames(m: Module, links: Sequence[Link], frames: Value, lost: Value) -> None:
+    """Let ``frames`` and ``lost`` count what links are given, and what they lose."""
+    losses = (count for link in links for count in (link.dropped, link.corrupted))
+    m.d.comb += [frames.eq(total(link.sent for link in links)), lost.eq(total(losses))]
 
 
 def total(counts: Iterable[Value]) -> Value:

@@ -84,7 +84,8 @@ class Part(Component):
             ]
             ends.append((other.o, sink, number))
             sent.append(Mux(number[0], other.sent, 0))
-        count_frames(m, self, add_cut_links(m, self.params.link, self.link_settings, ends))
+        links = add_cut_links(m, self.params.link, self.link_settings, ends)
+        count_frames(m, links, self.frames, self.lost)
         m.d.comb += self.background.eq(total(sent))
 
 
