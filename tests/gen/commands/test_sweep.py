@@ -58,7 +58,7 @@ def test_a_sweep_by_formula_and_its_repetition(tmp_path):
     ("text", "options", "words"),
     [
         (FORMULA.replace("banks", "bnaks"), {}, "did you mean banks?"),
-        (FORMULA.replace("per_cycle", "per_cycles"), {}, "did you mean features_per_cycle?"),
+        (FORMULA.replace("per_cycle", "per_cycles"), {}, "the nearest are features_per_cycle"),
         (FORMULA.replace("engine", "engin"), {}, "did you mean p4sgd-engine?"),
         (FORMULA + '[derive]\nchunks = "lnaes"', {}, "a.toml: derive.chunks: no parameter 'lnaes'"),
         (FORMULA + '[derive]\nchunks = "banks / 3"', {}, "a.toml: derive.chunks, banks / 3 at ban"),

@@ -99,8 +99,8 @@ def test_zipped_and_derived_settings_are_searched(path):
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"maximise": ["sped"]}, "did you mean speed?"),
-        ({"constraints": ["costs <= 3"]}, "did you mean cost?"),
+        ({"maximise": ["sped"]}, "the nearest are speed"),
+        ({"constraints": ["costs <= 3"]}, "the nearest are cost"),
         ({"constraints": ["cost = 3"]}, "METRIC <= NUMBER"),
         ({"ranges": {}}, "nothing to search"),
         ({"ranges": {"sise": [1]}}, "did you mean size?"),

@@ -26,7 +26,7 @@ def test_origins_are_what_metrics_need():
     assert worker.origins(["luts", "ideal_cycles_per_epoch"]) == {"synth"}
     assert worker.origins(["cycles", "fits"]) == {"rtl", "synth"}
     assert worker.origins([]) == set()
-    with pytest.raises(UserError, match="did you mean cycles"):
+    with pytest.raises(UserError, match="the nearest are cycles"):
         worker.origins(["cycels"])
 
 
