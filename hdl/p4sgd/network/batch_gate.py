@@ -40,12 +40,10 @@ class BatchGate(Component):
         seen = self.whole(m, self.seen, "seen")
         delivered = self.whole(m, self.delivered, "delivered")
         ends = seen & mini_batches.last
-        # complete + gathering + 1 - delivered, or complete - delivered, by a chain with a carry in
-        more = Cat(1, complete) + Cat(~delivered, Mux(ends, gathering, -1)[:COUNT_BITS])
-        m.d.sync += [
-            gathering.eq(Mux(ends, 0, gathering + seen)),
-            complete.eq(more[1:][:COUNT_BITS]),
-        ]
+        # complete + gathering + 1 - delivered, in a chain with a carry in
+        more = (Cat(1, complete) + Cat(~delivered, gathering))[1:][:COUNT_BITS]
+        m.d.sync += gathering.eq(Mux(ends, 0, gathering + seen))
+        m.d.sync += complete.eq(Mux(ends, more, complete - delivered))
         with m.If(self.start):
             m.d.sync += [gathering.eq(0), complete.eq(0)]
         m.d.comb += [
