@@ -26,6 +26,7 @@ from sim.harness.preload import preload, stale
 __all__ = ["serve"]
 
 BUFFER_BYTES = 1 << 20  #: of a socket, if the system admits it
+PATIENCE_S = 3  #: after a simulation that ended because another one did, until the other ends
 PATTERNS = "COCOTB_REWRITE_ASSERTION_FILES"
 
 IMPORTED = (_pytest.assertion, amaranth.lib.wiring, cocotb.regression, numpy, pytest)
@@ -112,19 +113,23 @@ def become(request: Request) -> None:
 def statuses_of(children: list[int]) -> list[int]:
     """Return the exit statuses of processes.
 
-    When one has failed, the others are killed, and so are all if nobody is left to hear it.
+    When one has failed, the others are killed, and so are all if nobody is left to hear it. One
+    that ended because another one did is no failure of its own: for some seconds the other's is
+    waited for, as its connections end before it does.
     """
     running = {os.pidfd_open(child): number for number, child in enumerate(children)}
     statuses = [0] * len(children)
+    patience = None
     while running:
-        ready, _, _ = select.select([*running, 0], [], [])
-        failed = 0 in ready  # nothing else comes while an answer is due: the input has ended
+        ready, _, _ = select.select([*running, 0], [], [], patience)
+        failed = 0 in ready or not ready  # no request comes while an answer is due: input ended
         for handle in ready:
             if handle in running:
                 number = running.pop(handle)
                 os.close(handle)
                 statuses[number] = os.waitstatus_to_exitcode(os.waitpid(children[number], 0)[1])
-                failed = failed or statuses[number] != 0
+                failed = failed or statuses[number] not in (0, ENDED)
+                patience = PATIENCE_S if statuses[number] == ENDED else patience
         if failed:
             for handle, number in running.items():
                 os.kill(children[number], signal.SIGKILL)

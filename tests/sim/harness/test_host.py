@@ -35,9 +35,16 @@ static int spoken() {
     if (write(socket, "x", 1) != 1 || read(socket, &heard, 1) != 1) return 1;
     return heard == 'x' && turns && read(atoi(getenv("INGATHER_TURNS")), &heard, 1) == 1 ? 0 : 2;
 }
+static int outlived() {
+    char heard = 0;
+    if (read(atoi(getenv("INGATHER_SOCKETS")), &heard, 1)) return 1;
+    usleep(300000);
+    return raise(SIGSEGV);
+}
 int main(int count, char** words) {
     char folder[4096];
     for (int place = 1; place < count; ++place) printf("%s ", words[place]);
+    if (count > 1 && !strcmp(words[1], "outlive")) return outlived();
     printf("in %s, ", getcwd(folder, sizeof folder));
     if (count > 1 && !strcmp(words[1], "speak")) return spoken();
     printf("%s, input ends: %d\n", getenv("TOLD"), getchar() == EOF);
@@ -117,6 +124,20 @@ def test_simulations_at_the_same_time_have_sockets_and_turns(library, tmp_path):
 def test_one_that_fails_ends_the_others(library, tmp_path):
     statuses = together([[library, "sleep"], [library, "die"]], tmp_path)
     assert statuses == [host.ENDED, -signal.SIGSEGV]
+
+
+def test_one_that_ends_as_its_neighbour_fails_is_not_the_one_that_failed(library, tmp_path):
+    """Its connection ends first, and then it does itself."""
+    follower = [library, *["word"] * host.ENDED]
+    statuses = together([follower, [library, "outlive"]], tmp_path)
+    assert statuses == [host.ENDED, -signal.SIGSEGV]
+
+
+@pytest.mark.long
+def test_one_that_ends_as_if_its_neighbour_had_failed_ends_the_others(library, tmp_path):
+    follower = [library, *["word"] * host.ENDED]
+    statuses = together([follower, [library, "sleep"]], tmp_path)
+    assert statuses == [host.ENDED, host.ENDED]
 
 
 def test_memory_is_as_in_a_new_process(library, tmp_path):
