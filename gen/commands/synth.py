@@ -18,6 +18,7 @@ from gen.designs.design import Design, load
 from gen.output.consoles import Console, waiting
 from gen.output.folder import check_file, write_file
 from gen.packages import require
+from gen.shells.shells import SHELLS
 
 JsonFile = Annotated[
     str | None,
@@ -42,9 +43,12 @@ def choose(
     card: str | None = None,
     core_mhz: float | None = None,
 ) -> tuple[Design | BoardDesign, str, Any]:
-    """Return the design, or its top for a card, the preset and the parameters asked for."""
+    """Return the design or its top for a card or shell, the preset, the parameters asked for."""
     of_design = find_design(design)
-    chosen = of_design if card is None else find_board(card).find(design, core_mhz)
+    chosen: Design | BoardDesign = of_design
+    if card is not None:
+        shell = SHELLS.get(card)
+        chosen = shell.find(design) if shell else find_board(card).find(design, core_mhz)
     preset = chosen.preset if preset is None else preset
     changes = parse_settings(settings or [])
     return chosen, preset, make_params(of_design.params_class, chosen.settings_of(preset), changes)
@@ -56,7 +60,11 @@ def synth(
     settings: Settings = None,
     json_file: JsonFile = None,
     board: Annotated[
-        str, typer.Option(help="Compare the estimate with what this card offers.")
+        str,
+        typer.Option(
+            help="Compare the estimate with what this card offers; vitis, opennic: estimate the"
+            " design inside its kernel, or its plugin."
+        ),
     ] = "u280",
     strict: Annotated[
         bool, typer.Option(help="Exit with status 2 if the design does not fit the card.")
@@ -71,24 +79,28 @@ def synth(
     """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""
     from gen.synth.device import DEVICES
 
-    if board not in DEVICES:
-        raise unknown("board", board, DEVICES)
-    if core_mhz is not None and not card:
-        raise UserError("--core-mhz needs --card: without a card you give the clock")
-    chosen, preset, params = choose(design, preset, settings, board if card else None, core_mhz)
+    shell = SHELLS.get(board)
+    if board not in {**DEVICES, **SHELLS}:
+        raise unknown("board", board, {**DEVICES, **SHELLS})
+    if core_mhz is not None and not (card or (shell and shell.platforms)):
+        raise UserError("--core-mhz needs --card or --board vitis: else the clock is given")
+    top = board if card or shell else None
+    chosen, preset, params = choose(design, preset, settings, top, core_mhz)
     check_json_file(json_file)
-    if card:
+    if card and not shell:
         require("synth --card", "highspy")
 
     from gen.synth.device import fits
     from gen.synth.report import console, report
 
-    device = DEVICES[board]
+    device = shell.device if shell else DEVICES[board]
     emission, synthesis = estimate(chosen.make(params), design, jobs)
+    if shell and core_mhz:
+        synthesis = synthesis.clocked(core_mhz)
     paper = "" if isinstance(chosen, BoardDesign) else chosen.paper
     comparisons = load(paper)(synthesis) if paper else None
     lacks = fits(synthesis.total, device)
-    crossings = crossings_of(emission, chosen, board, synthesis)
+    crossings = None if shell else crossings_of(emission, chosen, board, synthesis)
     if json_file != "-":
         lines = [] if crossings is None else crossing_lines(crossings)
         console().print(report(synthesis, device, comparisons, lines))

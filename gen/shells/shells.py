@@ -9,6 +9,7 @@ from gen.board.boards import BoardDesign
 from gen.designs.catalogue import find_design
 from gen.designs.design import load
 from gen.shells.vitis.platforms import U280, Platform, find_platform
+from gen.synth.device import U280_PART, U280_XDMA, Device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class Shell:
     without: Mapping[str, str] = field(default_factory=dict)  #: designs it cannot hold, and why
     takes: str  #: what it takes: why it cannot hold any other design
     part: str = "plugin"  #: what a design is in it
+    device: Device  #: what an estimate is compared with
     platforms: bool = False  #: whether it is chosen for which card a design is built
 
     def find(self, name: str) -> BoardDesign:
@@ -52,6 +54,7 @@ class Shell:
 
 OPENNIC = Shell(
     name="opennic",
+    device=U280_PART,
     takes="switch of two ports",
     writes="gen.shells.opennic.package:write_plugin",
     without={
@@ -62,6 +65,7 @@ OPENNIC = Shell(
 
 VITIS = Shell(
     name="vitis",
+    device=U280_XDMA,
     part="kernel",
     platforms=True,
     takes="design with registers",

@@ -89,8 +89,12 @@ def clocks_of_design(
 ) -> dict[str, tuple[str, float]]:
     """Return name and MHz of each clock, by the port where it enters or the pin that makes it.
 
-    A top for a card lists its clocks; what has no such list runs at the core's clock.
+    A top for a card lists its clocks, and a kernel names the port of its clock; what has neither
+    runs at the core's clock, but for domains whose clock it knows.
     """
     if listed := getattr(top.component, "clocks", ()):
         return {clock.pin or clock.port: (clock.name, clock.mhz) for clock in listed}
-    return {domain_ports(domain)[0]: (domain, core_mhz) for domain in top.domains}
+    if port := getattr(top.component, "clock", ""):
+        return {port: ("sync", core_mhz)}
+    known = getattr(top.component, "domain_mhz", {})
+    return {domain_ports(d)[0]: (d, known.get(d, core_mhz)) for d in top.domains}

@@ -1,6 +1,6 @@
 """Describes what an FPGA card offers, what of it is taken beforehand, and whether a design fits."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from gen.synth.resources import KINDS, Resources
 
@@ -83,6 +83,28 @@ U280 = Device(
         Slr(name="SLR2", offers=of_slr(432_000, 672, 320, 3_072), shell=MAC),
     ),
     crossing_wires=SLLS * SLL_FILL // 100,
+)
+
+#: What Vitis' platform leaves to kernels: the table of UG1120, "U280 Gen3x16 XDMA base_1 Platform",
+#: as two other projects quote it; RapidStream's table of the platform's clock regions agrees within
+#: 1 %. What links a kernel to memory is taken of it, too.
+LEFT = (
+    Resources(lut=386_000, ff=773_000, bram18=1200, uram=320, dsp=2_664),
+    Resources(lut=364_000, ff=729_000, bram18=1152, uram=320, dsp=2_784),
+    Resources(lut=381_000, ff=763_000, bram18=1200, uram=320, dsp=2_856),
+)
+U280_XDMA = replace(
+    U280,
+    name="xilinx_u280_gen3x16_xdma_1_202211_1",
+    slrs=tuple(
+        replace(slr, shell=slr.offers - left) for slr, left in zip(U280.slrs, LEFT, strict=True)
+    ),
+)
+#: The part alone: how much of it a shell takes is not known.
+U280_PART = replace(
+    U280,
+    name="u280's FPGA",
+    slrs=tuple(replace(slr, shell=Resources()) for slr in U280.slrs),
 )
 
 DEVICES = {device.name: device for device in (U280,)}

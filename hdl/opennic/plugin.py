@@ -39,6 +39,7 @@ class SwitchPlugin(Component):
     """
 
     domains = ("sync", "axil")
+    domain_mhz: ClassVar[dict[str, float]] = {"axil": 125}
     switch: ClassVar[type[Any]]
     ethertype: ClassVar[int]  #: that of the switch's packets
     streams: ClassVar[tuple[str, ...]] = ("axis",)  #: by class, without ``s_`` and ``m_``

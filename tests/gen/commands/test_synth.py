@@ -6,6 +6,7 @@
 import json
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,15 +15,21 @@ from gen.board import boards, placement
 from gen.commands import synth as synth_command
 from gen.commands.synth import synth
 from gen.designs.design import Card
+from gen.shells import shells
+from gen.synth.clock_timing import clocks_of_design
 from gen.synth.device import DEVICES, U280
 from gen.synth.resources import Resources
+from hdl.opennic.plugins import P4sgdPlugin
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.vitis.kernels import SwitchKernel
 from tests.gen.console import ingather
 from tests.gen.synth.circuits import CIRCUITS
 
 
 @pytest.fixture(autouse=True)
 def circuits(monkeypatch):
-    monkeypatch.setattr(synth_command, "find_design", lambda name: CIRCUITS)
+    for module in (synth_command, shells):
+        monkeypatch.setattr(module, "find_design", lambda name: CIRCUITS)
 
 
 def test_the_table_is_for_people(capsys):
@@ -87,6 +94,31 @@ def test_a_card_reports_its_dies(on_card, capsys):
     assert wrong.splitlines()[-1] == "warning: no floorplan: a wire has no register"
 
 
+def test_a_kernel_is_judged_at_its_own_clock_beside_its_platform(monkeypatch, capsys):
+    monkeypatch.setattr(
+        shells, "find_design", lambda name: replace(CIRCUITS, shells={"vitis": CARD})
+    )
+    for mhz in (100, 900):
+        synth("circuits", board="vitis", core_mhz=mhz, json_file="-")
+        figures = json.loads(capsys.readouterr().out)
+        (clock,) = figures["clocks"]
+        assert (clock["mhz"], bool(figures["too_slow"])) == (mhz, mhz == 900)
+        assert [slr["free"]["bram18"] for slr in figures["device"]["slrs"]] == [1200, 1152, 1200]
+        assert figures["crossings"] is None
+
+
+@pytest.mark.parametrize(
+    ("top", "clocks"),
+    [
+        (SwitchKernel(SwitchParams(ports=2)), {"ap_clk": ("sync", 250)}),
+        (P4sgdPlugin(SwitchParams(ports=2)), {"clk": ("sync", 250), "axil_clk": ("axil", 125)}),
+    ],
+)
+def test_tops_for_shells_have_their_clocks(top, clocks):
+    emitted = SimpleNamespace(component=top, domains=top.domains)
+    assert clocks_of_design(emitted) == clocks
+
+
 def test_a_design_without_a_top_has_no_card():
     with pytest.raises(UserError, match="p4sgd-engine alone has no top for the u280"):
         synth("p4sgd-engine", card=True)
@@ -96,6 +128,8 @@ def test_a_design_without_a_top_has_no_card():
     ("options", "words"),
     [
         ({"board": "u820"}, "no board 'u820'; did you mean u280"),
+        ({"board": "opennic", "core_mhz": 300}, "--core-mhz needs --card or --board vitis"),
+        ({"board": "vitis"}, "circuits cannot be a kernel of vitis: it is no design with reg"),
         ({"preset": "onyl"}, "did you mean only"),
         ({"settings": ["lanes=3"]}, "lanes"),
         ({"json_file": "."}, "is a folder"),
