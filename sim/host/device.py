@@ -44,15 +44,26 @@ class DeviceError(RuntimeError):
 
 
 def wait_until(
-    device: Registers, condition: Callable[[], object], what: str, seconds: float
+    device: Registers,
+    condition: Callable[[], object],
+    what: str,
+    seconds: float,
+    interrupt: bool = False,
 ) -> None:
-    """Look until ``condition`` holds; raise :class:`DeviceError` after ``seconds``."""
-    end = time.monotonic() + seconds
+    """Look until ``condition`` holds; raise :class:`DeviceError` after ``seconds``.
+
+    An ``interrupt`` may come when it does: a device that gives any is waited for by them, and by a
+    pause after one that came for something else.
+    """
+    end, came = time.monotonic() + seconds, False
+    wait = getattr(device, "wait_interrupt", None) if interrupt else None
     device.pause()
     while not condition():
-        if time.monotonic() > end:
+        if (left := end - time.monotonic()) < 0:
             raise DeviceError(f"{what} has not ended within {seconds:g} s")
-        device.pause()
+        came = wait is not None and not came and wait(left)
+        if not came:
+            device.pause()
 
 
 def write_wide(registers: Any, **numbers: int) -> None:

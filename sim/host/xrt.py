@@ -1,8 +1,8 @@
 """Reaches a kernel on a card that XRT manages: registers by ``xrt::ip``, memory by ``pyxrt``.
 
-XRT's Python module ``pyxrt`` has devices and buffers, but no release of it has ``xrt::ip``: the
-registers go through ``libxrt_registers.so``, which is built of ``xrt_registers.cpp``. PYNQ, which
-has both, takes its place for a file that is named ``pynq:FILE.xclbin``.
+XRT's Python module ``pyxrt`` has devices and buffers, but no release of it has ``xrt::ip``:
+registers and interrupt go through ``libxrt_registers.so``, built of ``xrt_registers.cpp``. PYNQ
+takes its place for a file that is named ``pynq:FILE.xclbin``; its interrupts are those of Zynq.
 """
 
 import ctypes
@@ -23,6 +23,7 @@ PAGE = 4096
 HOST = "HOST"  #: the tag of a bank of host memory begins so
 PYNQ = "pynq:"  #: before the name of a file that PYNQ loads
 SECONDS = 10.0  #: the longest that a copy of the model may take
+LOOK_SECONDS = 0.1  #: the longest that an interrupt is relied on, before a look at registers
 LIBRARY = Path(__file__).with_name("libxrt_registers.so")
 BUILT = (
     "g++ -std=c++17 -shared -fPIC -I$XILINX_XRT/include xrt_registers.cpp"
@@ -77,6 +78,13 @@ class Registers:
         if self.library.xrt_registers_write(self.ip, address, word):
             raise self.failed(f"writing register {address:#x}")
 
+    def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for an interrupt, also one since the last wait; return whether one has come."""
+        came = ctypes.c_int()
+        if self.library.xrt_registers_wait(self.ip, int(1000 * seconds), ctypes.byref(came)):
+            raise self.failed("waiting for an interrupt")
+        return bool(came.value)
+
     def close(self) -> None:
         """Give the kernel back to XRT; the object is of no use afterwards."""
         self.library.xrt_registers_close(self.ip)
@@ -90,6 +98,8 @@ def library_at(path: Path) -> Any:
     number, word = ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint32)
     library.xrt_registers_read.argtypes = ctypes.c_void_p, number, word
     library.xrt_registers_write.argtypes = ctypes.c_void_p, number, number
+    flag = ctypes.POINTER(ctypes.c_int)
+    library.xrt_registers_wait.argtypes = ctypes.c_void_p, number, flag
     library.xrt_registers_close.argtypes = (ctypes.c_void_p,)
     return library
 
@@ -113,6 +123,21 @@ class Xrt(Window):
             raise DeviceError(f"the card holds another kernel: it reads {number:#x}")
         for number, size in kernel.reserved.items():
             self.buffer(number, size)
+
+    def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for the kernel's interrupt, also one since the last wait; return whether one came.
+
+        It returns after :data:`LOOK_SECONDS` at most, and after a pause where there is none.
+        """
+        wait = getattr(self.bus, "wait_interrupt", None)
+        if wait is None or "interrupt_enable" not in self.kernel.fields:
+            self.pause()
+            return False
+        self.fields.write("interrupt_enable", 1)
+        try:
+            return wait(min(seconds, LOOK_SECONDS))
+        finally:
+            self.fields.write("interrupt_enable", 0)
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of a buffer."""

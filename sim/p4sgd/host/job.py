@@ -127,6 +127,7 @@ class Job:
             lambda: all([worker.ended() for worker in self.workers]),
             "the run",
             first.seconds,
+            interrupt=True,
         )
 
     def weights(self) -> NDArray[np.int64]:

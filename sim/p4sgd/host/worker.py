@@ -104,7 +104,7 @@ class Worker:
             loss=loss, batch=batch, rate=rate, epochs=epochs, l2_shift=l2_shift
         )
         self.begin(settings | TRANSPORT)
-        wait_until(self.device, self.ended, "the run", self.seconds)
+        wait_until(self.device, self.ended, "the run", self.seconds, interrupt=True)
 
     def begin(self, settings: Mapping[str, int]) -> None:
         """Write the settings of a run, by register field, and start it."""

@@ -161,7 +161,7 @@ class Endpoint:
         """
         expected = len(self.layout.placed) if turns is None else turns
         within("turns", (expected,), len(self.layout.placed) + 1)
-        self._wait(lambda: self.turns_over() >= expected, "the job")
+        self._wait(lambda: self.turns_over() >= expected, "the job", interrupt=turns is None)
 
     def sums(self, turn: int) -> dict[int, NDArray[np.int32]]:
         """Return the sums [lanes] of a turn that is over, by aggregator."""
@@ -224,5 +224,5 @@ class Endpoint:
         if self._name("state") in RUNNING:
             raise DeviceError("a job runs: wait for it or stop it")
 
-    def _wait(self, condition: Any, what: str) -> None:
-        wait_until(self.device, condition, what, self.seconds)
+    def _wait(self, condition: Any, what: str, *, interrupt: bool = False) -> None:
+        wait_until(self.device, condition, what, self.seconds, interrupt)

@@ -55,6 +55,15 @@ def test_a_wait_ends_in_time(monkeypatch):
         device.wait_until(SimpleNamespace(pause=pause), look, "the thing", 2)
     assert looks == [100.5, 101, 101.5, 102, 102.5]  # after a pause, and once when it is late
     device.wait_until(SimpleNamespace(pause=pause), lambda: now[0] >= 104, "the thing", 2)
+    paused, waited = [], []
+    card = SimpleNamespace(pause=lambda: paused.append(pause()))
+    card.wait_interrupt = lambda left: waited.append(left) or pause() or len(waited) < 4
+    device.wait_until(card, lambda: now[0] >= 107.5, "the thing", 9)
+    assert not waited  # none was to come
+    paused.clear()
+    device.wait_until(card, lambda: now[0] >= 112, "the thing", 9, interrupt=True)
+    # a pause first, behind each interrupt that came for something else, and where none came
+    assert (waited, len(paused)) == ([8.5, 7.5, 6.5, 5.5], 5)
 
 
 def test_a_fake_reports_writes():

@@ -15,6 +15,8 @@ SOURCE = Path(xrt.__file__).with_name("xrt_registers.cpp")
 UUID = pyxrt.uuid().to_string()
 #: what the C++ needs of XRT (xrt_device.h, xrt_uuid.h, xrt_ip.h), with 16 registers
 XRT = f"""#pragma once
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -37,6 +39,16 @@ struct ip {{
   }}
   uint32_t read_register(uint32_t offset) {{ return at(offset); }}
   void write_register(uint32_t offset, uint32_t word) {{ at(offset) = word; }}
+  // as in XRT, a wait with a time leaves the interrupts that have come, which another one takes
+  struct interrupt {{
+    uint32_t *come;
+    std::cv_status wait(const std::chrono::milliseconds &time) const {{
+      if (time.count() == 2500) throw std::runtime_error("wait_timeout: failed POSIX poll");
+      return *come ? std::cv_status::no_timeout : std::cv_status::timeout;
+    }}
+    void wait() {{ *come = 0; }}
+  }};
+  interrupt create_interrupt_notify() {{ return {{words + 1}}; }}
 }};
 }}
 """
@@ -64,6 +76,17 @@ def test_registers_are_read_and_written(library, card, number):
     for access in (lambda: registers.read(64), lambda: registers.write(64, 1)):
         with pytest.raises(DeviceError, match="register 0x40 failed: outside ip register space"):
             access()
+    registers.close()
+
+
+def test_an_interrupt_is_waited_for_and_taken(library):
+    registers = xrt.Registers("3", UUID, "kernel", library)
+    registers.write(4, 2)  # two have come
+    assert [registers.wait_interrupt(1.5) for _ in range(3)] == [True, False, False]
+    registers.write(4, 1)
+    assert registers.wait_interrupt(0)
+    with pytest.raises(DeviceError, match="waiting for an interrupt failed: wait_timeout"):
+        registers.wait_interrupt(2.5)
     registers.close()
 
 

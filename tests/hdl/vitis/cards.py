@@ -2,6 +2,8 @@
 
 import sys
 
+from cocotb.task import resume
+from cocotb.triggers import ClockCycles, First, RisingEdge
 from cocotbext.axi.sparse_memory import SparseMemory
 
 from sim.host.memory_port import KINDS
@@ -9,6 +11,7 @@ from sim.host.quiet import quiet
 from tests.gen.software import pynq, pyxrt
 
 SIZE = 1 << 40
+MOST_CYCLES = 20_000  #: after which no interrupt is waited for any more
 
 
 class Card:
@@ -19,6 +22,17 @@ class Card:
 
     def __init__(self, dut, managers, registers, prefix=""):
         self.memory, self.registers = SparseMemory(SIZE), registers
+        self.waits = []  # for its interrupt: whether it came
+        if (line := getattr(dut, f"{prefix}irq", None)) is not None:
+
+            @resume
+            async def wait_interrupt(_):
+                if not line.value:
+                    await First(RisingEdge(line), ClockCycles(dut.clk, MOST_CYCLES))
+                self.waits.append(bool(line.value))
+                return self.waits[-1]
+
+            registers.wait_interrupt = wait_interrupt
         for name in managers:
             self.reach(dut, f"{prefix}m_axi_{name}")
 

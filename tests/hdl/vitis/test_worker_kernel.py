@@ -48,7 +48,7 @@ def test_kernels_train_as_the_golden_model_does(boxed):
 
 
 async def begin(dut, monkeypatch):
-    """Return the host software of a worker, and the switch's registers, out of reset."""
+    """Return a worker's host software, the switch's registers, and the cards, out of reset."""
     params, built = params_in_simulator().cluster, p4sgd_worker.software(WORKER)
     cards = [
         Card(dut, built.kernel["managers"], SimulatedRegisters(dut, f"{at}s_axil"), at)
@@ -60,7 +60,7 @@ async def begin(dut, monkeypatch):
     await start(dut)
     await edges(dut.clk, BOX_RESET)
     put_in(monkeypatch, xrt, cards, built.kernel["name"])
-    return built, switch
+    return built, switch, cards
 
 
 def attached(built, kind, build, device):
@@ -71,7 +71,7 @@ def attached(built, kind, build, device):
 async def a_job_trains_through_xrt_and_pynq(dut):
     """Buffers lie where these put them, and weights come and go through memory."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        built, switch_card = await begin(dut, monkeypatch)
+        built, switch_card, cards = await begin(dut, monkeypatch)
         switch_built = p4sgd_switch.software(params_in_simulator().cluster.network.switch)
         build, kernel = Build(**built.build | built.places), xrt.Kernel(**built.kernel)
 
@@ -92,6 +92,8 @@ async def a_job_trains_through_xrt_and_pynq(dut):
                 check_growth(second)
 
         await bridge(program)()
+        assert True in cards[0].waits  # a run ends with the interrupt
+        assert not cards[1].waits  # PYNQ has none
         assert not any(int(getattr(dut, f"kernel_{k}_lost").value) for k in range(WORKERS))
 
 
