@@ -212,10 +212,13 @@ class Reader:
             yield from cell.input_nets()
             return
         yield from cell.default
+        passed: dict[int, int] = {}  # arms of each switch that were looked at
         for assignment in cell.assignments:
             yield from assignment.value
             for switch, taken in path_to(assignment.cond, self.cells):
-                for condition in self.cells[switch].inputs[: taken + 1]:
+                first = passed.get(switch, 0)
+                passed[switch] = max(first, taken + 1)
+                for condition in self.cells[switch].inputs[first : taken + 1]:
                     if condition > ONE:
                         yield from self.cells[condition >> NODE_SHIFT].value
 

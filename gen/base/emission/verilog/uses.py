@@ -34,10 +34,11 @@ def values_in(body: Body, met: set[int]) -> Iterator[Bits]:
             continue
         new = statement.number not in met
         met.add(statement.number)
-        if statement.is_case and new:
+        is_case = new and statement.is_case
+        if is_case:
             yield statement.arms[0].value
         for arm in statement.arms:
-            if new and not statement.is_case and not arm.always:
+            if new and not is_case and not arm.always:
                 yield (arm.condition,)
             yield from values_in(arm.body, met)
 
