@@ -22,10 +22,10 @@ FASTER: Mapping[str, float] = {"p4sgd-worker": 300}
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Estimate every design by itself, and on its cards at all presets that are named after them.
+    """Estimate every design by itself, in shells, and on cards at all presets named after them.
 
-    By itself it has its own preset, unless that is the least one, for simulations, and clocks alone
-    are judged. What has been estimated before is found in the cache.
+    By itself it has its own preset, unless that is the least one, for simulations; there and in
+    shells clocks alone are judged. What has been estimated before is found in the cache.
     """
     result = []
     for name, design in designs().items():
@@ -41,6 +41,10 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
                 before = BEFORE.get(name, {}) if preset == entry.preset else {}
                 core_mhz = FASTER.get(name, 0) if preset == entry.preset else 0
                 result += judged(f"{name} on {preset}", figures, before, core_mhz)
+        for shell in design.shells:
+            progress(f"estimating {name} for {shell}")
+            _, figures = synth(name, shell=shell)
+            result += levels(f"{name} for {shell}", figures)
     return result
 
 

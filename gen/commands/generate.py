@@ -16,7 +16,7 @@ CoreMhz = Annotated[
     typer.Option(
         metavar="MHZ",
         help="Set the clock of the core on the card, 250 MHz unless given: 800, 900, ... 1500,"
-        " divided by a whole number.",
+        " divided by a whole number; of a kernel for Vitis, any.",
     ),
 ]
 

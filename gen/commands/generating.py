@@ -15,6 +15,8 @@ from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from gen.packages import require
 from gen.shells.shells import SHELLS, Shell
+from gen.synth.device import fits
+from hdl.common.core_clock import CORE_MHZ
 from sim.harness.cache import cached_folder
 from sim.harness.emissions import emission_of
 from sim.reproduce.outcomes import stored
@@ -80,10 +82,10 @@ class Order:
             raise UserError("--core-mhz needs --board: without a card you give the clock")
         if self.strict and self.estimate is False:
             raise UserError("--strict needs the estimate that --no-estimate leaves out")
-        if self.shell and (self.strict or self.core_mhz is not None):
-            raise UserError(
-                "--strict and --core-mhz are for cards: the shell has clock and floorplan"
-            )
+        if self.shell and self.strict:
+            raise UserError("--strict is for cards: the shell has the floorplan")
+        if self.shell and self.core_mhz is not None and not self.shell.platforms:
+            raise UserError(f"--core-mhz is for cards and kernels: {self.board} gives the clock")
         if self.platform is not None and not (self.shell and self.shell.platforms):
             raise UserError("--platform needs --board vitis: only kernels are linked for a card")
         self.params()
@@ -113,6 +115,9 @@ def generate(
         synthesis = placement.estimated(emission, progress, cached_folder)
     if card is not None and synthesis is not None:
         placed, misfits = placement.place(emission, card, order.design, synthesis)
+    if shell is not None and synthesis is not None:
+        synthesis = synthesis.clocked(order.core_mhz or CORE_MHZ)
+        misfits = [*fits(synthesis.total, shell.device), *synthesis.too_slow()]
     resources = None if synthesis is None else synthesis.describe()
     if order.strict and misfits:
         raise UserError("; ".join(misfits))
@@ -126,12 +131,14 @@ def generate(
             sources=order.sources,
             stored=stored,
             resources=resources,
+            mhz=order.core_mhz if shell else None,
         )
         if card is not None:
             from gen.board.package import write_package
 
             files |= write_package(folder, emission, card, order.design, placed, resources)
         if shell is not None:
-            files |= shell.write(folder, emission, order.design, platform=order.platform)
+            chosen = (order.platform, order.core_mhz or CORE_MHZ, synthesis)
+            files |= shell.write(folder, emission, order.design, chosen=chosen)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

@@ -6,6 +6,10 @@ from gen.designs.design import Bench, Card, Design, Most, Run
 from gen.floorplan.plan import PlanPart
 from hdl.switchgnn.switch.presets import IN_HBM, ON_TWO_DIES, PRESETS
 
+#: So many tasks queue in a block RAM with a register, by which the paths of lists on chip keep
+#: the clock.
+IN_SHELL = {"ports": 2, "tasks": 128, **ON_TWO_DIES}
+
 
 def upper_lanes(params: Any, switch: str = "") -> tuple[PlanPart, ...]:
     """Return the part of the upper lanes of ``switch`` (the top if the name is empty), if they may
@@ -59,13 +63,13 @@ DESIGN = Design(
     shells={
         "vitis": Card(
             component="hdl.vitis.kernels:GnnSwitchKernel",
-            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **ON_TWO_DIES}},
+            presets={"tiny": {"ports": 2}, "u280": IN_SHELL},
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         ),
         "opennic": Card(
             component="hdl.opennic.plugins:GnnPlugin",
-            presets={"tiny": {"ports": 2}, "opennic": {"ports": 2, **ON_TWO_DIES}},
+            presets={"tiny": {"ports": 2}, "opennic": IN_SHELL},
             preset="opennic",
             most={"ports": Most(value=2, because="the shell has two MACs")},
         ),

@@ -33,6 +33,7 @@ def write_design(
     resources: Mapping[str, Any] | None = None,
     sources: bool = True,
     stored: Callable[..., Any] | None = None,
+    mhz: float | None = None,
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
@@ -40,7 +41,8 @@ def write_design(
     have registers of their own a mapping ``pages`` to their maps; one with known delays has a
     mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
     ``ingather synth`` gives it in JSON; ``sources`` says whether comments of the Verilog name the
-    lines of Python that it comes from; ``stored`` goes to :func:`register_documents`. Equal
+    lines of Python that it comes from; ``stored`` goes to :func:`register_documents`; ``mhz`` is
+    the clock that the datasheet names, if it is not the usual one. Equal
     arguments write equal bytes on the same day, which the datasheet names, or with
     SOURCE_DATE_EPOCH; UserError if registers are to be described and the tools are not installed.
     """
@@ -65,7 +67,13 @@ def write_design(
     if (known := designs().get(design)) and is_alone(design, emission):
         files |= ip_files(emission, design, known.about, map, files)
     files["datasheet.html"] = datasheet(
-        emission, design=design, preset=preset, settings=settings, resources=resources, guide=guide
+        emission,
+        design=design,
+        preset=preset,
+        settings=settings,
+        resources=resources,
+        guide=guide,
+        mhz=mhz,
     )
     hashes = write_files(folder, files)
     manifest = {

@@ -47,9 +47,14 @@ class Shell:
         for card in self.cards(platform):
             card.check(name, top)
 
-    def write(self, *args: Any, platform: str | None) -> dict[str, str]:
-        """Add what the shell's build needs to a generated folder; return its files' hashes."""
-        return load(self.writes)(*args, *self.cards(platform))
+    def write(self, *args: Any, chosen: tuple[str | None, float, Any]) -> dict[str, str]:
+        """Add what the shell's build needs to a generated folder; return its files' hashes.
+
+        ``chosen`` are the platform, the clock and the estimate, of which a kernel's pages speak.
+        """
+        platform, *clock = chosen
+        cards = self.cards(platform)
+        return load(self.writes)(*args, *cards, *(clock if cards else []))
 
 
 OPENNIC = Shell(

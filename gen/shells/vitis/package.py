@@ -17,12 +17,12 @@ from gen.output.manifest import write_files, write_manifest
 from gen.shells.vitis.check import problems
 from gen.shells.vitis.platforms import U280, Platform
 from gen.software.software import Software
+from gen.synth.synthesis import Synthesis
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.registers import RegisterMap
 from hdl.vitis.kernel_control import KernelControl
 
 HERE = Path(__file__).parent
-KERNEL_MHZ = CORE_MHZ  #: what designs have levels of logic for; Vitis' own default is 300
 #: file of the package <- template
 TEMPLATES = {
     "Makefile": "Makefile.j2",
@@ -36,10 +36,16 @@ ALL = (1 << 64) - 1  #: range of a manager, which reaches all memory
 
 
 def write_kernel(
-    folder: Path, emission: Emission, design: Design, platform: Platform = U280
+    folder: Path,
+    emission: Emission,
+    design: Design,
+    platform: Platform = U280,
+    mhz: float = CORE_MHZ,
+    synthesis: Synthesis | None = None,
 ) -> dict[str, str]:
     """Add what makes a kernel of ``emission`` to the design in ``folder``, and check the whole.
 
+    ``mhz`` is the clock that it is linked for, of which an estimate says whether paths allow it.
     Returns the hashes of the files by name, the manifest's too. UserError says what of the
     package does not fit the Verilog.
     """
@@ -48,13 +54,19 @@ def write_kernel(
     manifest["board"] = {
         "name": platform.platform,
         "part": platform.part,
-        "core_mhz": KERNEL_MHZ,
+        "core_mhz": mhz,
     }
+    if synthesis is not None:
+        manifest["board"]["allowed_mhz"] = int(1000 / synthesis.clocks[0].needs)
     software = load(design.software)(top.params)
     banks = top.banks(platform.memory, platform.banks)
     software = replace(software, kernel={**software.kernel, "banks": banks})
     maps = register_maps(emission, core_of(emission, load(design.component)))
-    values = values_of(emission, design, maps, software, platform)
+    values = values_of(emission, design, maps, software, platform) | {
+        "mhz": f"{mhz:g}",
+        "allowed_mhz": manifest["board"].get("allowed_mhz"),
+        "enough": synthesis is None or synthesis.clocks[0].met,
+    }
     files: dict[str, str | bytes] = {
         name: environment(HERE).get_template(template).render(values)
         for name, template in TEMPLATES.items()
@@ -115,7 +127,6 @@ def values_of(
         # A worker without registers between dies must lie on one.
         "slr": platform.memory_slr if getattr(top.params, "slrs", 0) == 1 else None,
         "platform": platform,
-        "mhz": KERNEL_MHZ,
         "base": base,
         "beat": kernel["beat"] if top.mover else 0,
         "checks": software.kernel_checks,

@@ -69,11 +69,11 @@ def test_what_was_before_is_of_designs_and_figures_that_there_are():
 
 
 def test_every_design_with_a_card_is_queried(monkeypatch):
-    requested, alone = [], []
+    requested, alone, in_shells = [], [], []
 
-    def synth(name, *, preset="", card=""):
+    def synth(name, *, preset="", card="", shell=""):
         assert preset.startswith(card)
-        (requested if card else alone).append((name, preset))
+        (requested if card else in_shells if shell else alone).append((name, preset or shell))
         return 1.0, figures()
 
     monkeypatch.setattr(bench_timing, "synth", synth)
@@ -83,4 +83,5 @@ def test_every_design_with_a_card_is_queried(monkeypatch):
     assert ("netsparse-snic", "u280") in requested
     assert not any(name == "p4sgd-engine" for name, _ in requested + alone)
     assert ("mina-switch", "") in alone
-    assert len(built) == 12 * len(requested) + 3 * len(alone)
+    assert ("mina-switch", "opennic") in in_shells
+    assert len(built) == 12 * len(requested) + 3 * len(alone + in_shells)

@@ -133,7 +133,10 @@ def test_what_cannot_be_is_an_error_of_the_user(tmp_path, design, changes, messa
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["opennic", "--core-mhz", "200"], "--strict and --core-mhz are for cards"),
+        (
+            ["opennic", "--core-mhz", "200"],
+            "cards and kernels: opennic gives the clock",
+        ),
         (["openic"], "did you mean opennic? there are: u280, opennic"),
     ],
 )

@@ -7,11 +7,16 @@ import shutil
 import pytest
 
 from gen.base.errors import UserError
+from gen.board import placement
 from gen.board.boards import find_board
 from gen.commands.generating import Order, generate
 from gen.designs.catalogue import find_design
 from gen.shells.shells import SHELLS
 from gen.shells.vitis.check import problems
+from gen.synth.clock_timing import ClockTiming
+from gen.synth.depth import Depth
+from gen.synth.resources import Resources
+from gen.synth.synthesis import Synthesis
 from tests.gen.console import ingather
 from tests.long import short_and_long
 from tests.xrt import compiled, needs_xrt
@@ -86,6 +91,31 @@ def test_what_does_not_fit_another_design_is_reported(
 ):
     spoil(folders(design), tmp_path, file, old, new)
     assert any(line in each for each in problems(tmp_path / "copy"))
+
+
+class Estimate(Synthesis):
+    """Says nothing but what paths allow."""
+
+    total, depth, crowded = Resources(), Depth(), ()
+
+    def describe(self):
+        return None
+
+
+def test_a_clock_that_paths_do_not_allow_is_said(tmp_path, monkeypatch):
+    path = ClockTiming(name="sync", mhz=250, module="top", depth=Depth(most_levels=7))
+    estimate = Estimate(modules={}, clocks=(path,))
+    monkeypatch.setattr(placement, "estimated", lambda *_: estimate)
+    fast = {"board": "vitis", "preset": "tiny", "core_mhz": 300, "estimate": True, "changes": {}}
+    written = generate(Order(design=find_design("p4sgd-switch"), **fast), tmp_path / "fast")
+    (line,) = written.misfits
+    assert line.startswith("7 levels on a path of clock sync, 6 are the most at 300 MHz")
+    readme = (tmp_path / "fast" / "README.md").read_text()
+    assert "**It may miss its clock**: by the estimate its paths allow 281 MHz." in readme
+    board = json.loads((tmp_path / "fast" / "manifest.json").read_text())["board"]
+    assert (board["core_mhz"], board["allowed_mhz"]) == (300, 281)
+    assert "KERNEL_MHZ ?= 300\n" in (tmp_path / "fast" / "Makefile").read_text()
+    assert "300 MHz" in (tmp_path / "fast" / "datasheet.html").read_text()
 
 
 CARDS = {"u55c": ("HBM[21]", 1), "u50": ("HBM[21]", 1), "u250": ("DDR[2]", 2)}
