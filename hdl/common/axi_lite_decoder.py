@@ -34,7 +34,8 @@ class AxiLiteDecoderParams(Params, suffix="{count}x{address_bits}"):
 class AxiLiteDecoder(Component):
     """Passes an access of ``i`` to ``o[k]``, where k is the top of its address.
 
-    An access to an address of no subordinate is answered as DECERR, with data 0.
+    An access to an address of no subordinate is answered as DECERR, with data 0. A ready of ``i``
+    waits for its valid, as an address may be anything (or unknown) before.
 
     Throughput: a read and a write at a time; the next one is taken in the cycle after the response
     of the last one. Latency: none, but that data of a write are taken from the cycle after its
@@ -85,9 +86,10 @@ class AxiLiteDecoder(Component):
         top = address[bits:]
         ask_ready = self.of_all(f"{ask}ready", 1)
         has_answer = self.of_all(f"{answer}valid", sent if answer == "b" else 1)
-        takes = getattr(i, f"{ask}valid") & getattr(i, f"{ask}ready")
+        asks = getattr(i, f"{ask}valid") & ~under_way
+        takes = getattr(i, f"{ask}ready")
         m.d.comb += [
-            getattr(i, f"{ask}ready").eq(~under_way & ask_ready[top] & ~ResetSignal()),
+            takes.eq(asks & ask_ready[top] & ~ResetSignal()),
             getattr(i, f"{answer}valid").eq(under_way & has_answer[index]),
             *(getattr(i, n).eq(self.of_all(n, NOBODY.get(n, 0))[index]) for n in fields),
         ]
@@ -99,7 +101,7 @@ class AxiLiteDecoder(Component):
             m.d.comb += [
                 getattr(o, f"{ask}addr").eq(address[:bits]),
                 getattr(o, f"{ask}prot").eq(getattr(i, f"{ask}prot")),
-                getattr(o, f"{ask}valid").eq(getattr(i, f"{ask}valid") & ~under_way & (top == k)),
+                getattr(o, f"{ask}valid").eq(asks & (top == k)),
                 getattr(o, f"{answer}ready").eq(
                     getattr(i, f"{answer}ready") & under_way & (index == k)
                 ),

@@ -101,5 +101,5 @@ def watched(test: Any) -> Any:
 globals().update(
     (name, watched(test))
     for name, test in vars(import_module(os.environ[BENCH])).items()
-    if hasattr(test, "func")
+    if hasattr(test, "func") and not isinstance(test, type)
 )

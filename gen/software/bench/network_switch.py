@@ -1,6 +1,7 @@
 """Sends packets of hosts and of workers through the simulated switch, set up as on a card.
 
-``python bench/run.py +seed=1`` builds the Verilog and runs this. Copy it for tests of your own.
+``python bench/run.py +seed=1`` builds the Verilog and runs this; ``+rounds=4`` plays a tenth of the
+frames, for a slow simulator. Copy it for tests of your own.
 """
 
 from functools import partial
@@ -18,7 +19,8 @@ from network_switch_host.simulated_hosts import SimulatedHosts
 A, B, ALL = b"\2\0\0\0\0\x0a", b"\2\0\0\0\0\x0b", b"\xff" * 6  #: Ethernet addresses of hosts
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: those of the switch and of its answers
 NUMBERS, LENGTH = 1000, 100  #: of a vector, and of a frame
-ROUNDS, PACKETS, WIDE = 40, 100, 200  #: of P4SGD's frames, of hosts, and frames of AllReduces
+ROUNDS = int(cocotb.plusargs.get("rounds", 40))  #: of P4SGD's frames
+PACKETS, WIDE = 5 * ROUNDS // 2, 5 * ROUNDS  #: of hosts, and frames of AllReduces
 
 LATE, PAUSES = 3, 8  #: cycles that NetSparse's last beats are late; pauses until all is answered
 

@@ -27,6 +27,10 @@ SMALLEST = {
     "forwarding-switch": {},
     "allreduce-switch": {},
     "network-switch": {"p4sgd.egress_depth": 16},
+    "network-switch p4sgd": {
+        **dict.fromkeys(["has_allreduce", "has_switchgnn", "has_netsparse"], False),
+        "p4sgd.egress_depth": 16,
+    },
 }
 
 BUILT = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over
@@ -38,12 +42,15 @@ SHORT_IN_ICARUS = [
     ("netsparse-snic", "2005"),
     ("switchgnn-endpoint", "2012"),
     ("gather-engine", "2005"),
+    ("network-switch p4sgd", "2012"),
 ]
 SAMPLES = 203  #: of the digits; they fill neither a mini-batch nor a micro-batch
 
 
-def arguments(name, folder):
-    """Return those of a bench that takes data: some of scikit-learn's digits."""
+def arguments(name, folder, slow=False):
+    """Return those of a bench: some of scikit-learn's digits; fewer frames if it is ``slow``."""
+    if name.startswith("network-switch"):
+        return ["+rounds=1"] * slow
     if name != "p4sgd-worker":
         return []
     digits = load("digits", loss=Loss.LOGISTIC, order=1)
@@ -95,7 +102,7 @@ def test_no_output_is_unknown(name, standard, tmp_path):
     write(design.name, "tiny", folder, **SMALLEST[name])
     reset = design.make(design.params_of("tiny", **SMALLEST[name])).reset_cycles
     options = ["--simulator", "icarus", "--standard", standard, f"+reset={reset}"]
-    done = bench(tmp_path, *options, *arguments(name, tmp_path))
+    done = bench(tmp_path, *options, *arguments(name, tmp_path, slow=True))
     assert done.returncode == 0, done.stdout[-4000:]
     assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
 
