@@ -21,7 +21,8 @@ class ReadMaster(Component):
     ``burst_beats`` beats. A burst is issued only when the buffer has room for all its beats, so R
     is never stalled. ``failed`` is high for one cycle, one cycle after R, for each beat that did
     not answer OKAY; such beats are delivered like others. While the bus is broken (``bus``, see
-    :class:`AxiReadPort`) plans are abandoned as by ``halt``, and none is taken.
+    :class:`AxiReadPort`) plans are abandoned as by ``halt``, and none is taken; but a beat that
+    waits at ``o`` is withdrawn a cycle later, as it came before the fault.
 
     ``halt``, for one cycle or longer, abandons a plan. From then on no burst begins, though an
     ``arvalid`` that is high stays high until it is taken; a beat that waits at ``o`` is withdrawn,
@@ -62,9 +63,9 @@ class ReadMaster(Component):
         returned = Signal()  # a beat has left the buffer
         accepts = Signal(init=1)  # a plan may come; a register, as ready comes late
         taken = Signal()
-        was_broken = (
-            Signal()
-        )  # a cycle ago; of a beat that waits when the bus breaks nothing is wrong
+        # A cycle late, with a level of logic less: what waits then came before the bus broke.
+        was_broken = Signal()
+        assert self.buffer.latency > 1
         m.d.comb += [
             port.watch.eq(self.watch),
             self.bus.eq(port.bus),

@@ -301,3 +301,28 @@ async def a_broken_bus_ends_the_plan(dut, fault):
     await bench.answer(window)
     assert bench.o.beats[before:] == list(range(window))
     assert not dut.busy.value
+
+
+@crossed(later=range(6), us=100)
+async def a_beat_may_leave_in_the_cycle_in_which_the_bus_breaks(dut, later):
+    """It came before the fault; in the next cycle no beat leaves, and the rest is dropped."""
+    bench = await ByHand(dut).begin()
+    window, shown = bench.params.burst_beats, bench.record("", "bus", "o_valid", "o_ready")
+    bench.plan.append(make_plan(bench.beat_bytes, 0, window, stride=window, runs=2))
+    await bench.wait(3 * window)
+    bench.o.stall = always
+    await bench.answer(window)
+    short = [{"data": 99, "resp": 0, "last": k == window - 2} for k in range(window - 1)]
+    bench.axi_r.extend(short)
+    bench.o.let_go()
+    await bench.wait(window - 3 + later)
+    bench.o.stall = never
+    await bench.wait()
+    bench.o.stall = always
+    await bench.wait(2 * window + 20)
+    cycles = shown.take()
+    fault = next(cycle for cycle, seen in cycles.items() if seen["bus"]["broken"])
+    (tried,) = (cycle for cycle, seen in cycles.items() if seen["o_ready"] and cycle > fault - 9)
+    assert all(cycles[fault + k]["o_valid"] == (k < 1) for k in range(-3, 9))
+    assert bench.o.beats == [0] * (tried <= fault)
+    assert not dut.busy.value
