@@ -191,6 +191,7 @@ class Model:
         self.held = dict.fromkeys(("memory_owes", "readers_busy"), 0)
         self.opening = 0  #: cycles for which a job is being opened yet
         self.failures = Counter()
+        self.undone = 0  #: resets in the cycle in which a run would begin
         self.forget()
 
     def forget(self):
@@ -223,8 +224,10 @@ class Model:
         inputs = {name: int(chance() < self.rare) for name in self.possible}
         inputs = dict.fromkeys(self.faults, 0) | inputs
         ends = "failed" if self.rare else ("failed", "run")
-        resets = max(self.rare / 5, 0.5 * (self.state in ends))
         inputs |= {"model_busy": int(chance() < 3 * self.common)}
+        decides = self.judged({"network_busy": self.opening > 0})
+        ends = self.state in ends or (decides and self.common > 0.1)
+        resets = max(self.rare / 5, 0.5 * ends)
         inputs |= {"start": start, "soft_reset": int(chance() < resets)}
         inputs |= {name: random.getrandbits(1) for name in ("memory_silent", "peers_missing")}
         inputs |= {name: int(chance() < 0.3) for name in ("tick", "network_idle")}
@@ -273,6 +276,7 @@ class Model:
         else:
             getattr(self, self.state)(inputs)
         if inputs["soft_reset"]:
+            self.undone += self.begins
             self.begins = 0
             self.go("reset")
             self.left, self.ticks = RESET_CYCLES, 0
@@ -336,5 +340,9 @@ async def begins_ends_fails_and_recovers(dut):
     await Bench(dut).begin()
     await follow(dut, model, runs=600)
     causes = set(Cause) - {Cause.NONE}
-    while model.started <= len(model.cases) or min(model.failures[c] for c in causes) < 2:
+    while (
+        model.started <= len(model.cases)
+        or min(model.failures[c] for c in causes) < 2
+        or not model.undone
+    ):
         await follow(dut, model, runs=50)  # until the test's time is over
