@@ -1,6 +1,6 @@
 """Reads weights back through the banks, eight at a time."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -53,7 +53,10 @@ class ReadBack(Component):
         outstanding = Signal(range(OUTSTANDING + 1))
         demands = self.probe.valid & self.probe.ready
         answers = self.sums.valid & self.sums.ready
-        m.d.sync += outstanding.eq(outstanding + demands - answers)
+        busy = Signal()  # whether a probe is under way; a register, as other queues wait for it
+        with m.If(demands ^ answers):
+            m.d.sync += outstanding.eq((outstanding + Mux(demands, 1, -1))[: len(outstanding)])
+            m.d.sync += busy.eq(demands | (outstanding != 1))
         fresh = [self.sums.payload[bank][: params.weight_bits] for bank in range(params.banks)]
         weights = fresh
         for earlier in range(probe_steps(params) - 1):
@@ -65,7 +68,7 @@ class ReadBack(Component):
         last = answered == probe_steps(params) - 1
         room = outstanding != OUTSTANDING
         m.d.comb += [
-            self.busy.eq(outstanding != 0),
+            self.busy.eq(busy),
             self.probe.valid.eq(self.peek.valid & room),
             self.probe.payload.chunk.eq(self.peek.payload.chunk),
             self.probe.payload.group.eq(self.peek.payload.group),
