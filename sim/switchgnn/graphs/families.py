@@ -8,7 +8,7 @@ Pairs that are drawn again and pairs of a vertex with itself are dropped; vertic
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,25 +28,51 @@ class Family:
     """Describes a family of graphs at its full size."""
 
     vertices: int
-    degree: int  #: drawn; the graph's own is lower, by the pairs that are drawn again
+    degree: float  #: drawn; the graph's own is lower, by the pairs that are drawn again
+    mean: float  #: degree of the graph at full size
     communities: int
     global_share: float
     community_share: float
     run: int  #: vertices
     sigma: float  #: standard deviation of the logarithms of the weights
 
-    def graph(self, scale: float, seed: int) -> csr_array:
-        """Return the adjacency of a graph of ``scale`` times the vertices: symmetric, ones."""
+    def graph(self, scale: float, seed: int, degree: float = 0) -> csr_array:
+        """Return the adjacency of a graph of ``scale`` times the vertices: symmetric, ones.
+
+        Its mean degree is ``degree``, if that is not 0; runs are longer in proportion then.
+        """
         count = round(self.vertices * scale) if np.isfinite(scale) else 0
         if count < LEAST_VERTICES or seed < 0:
             raise InputError(
                 f"scale must leave at least {LEAST_VERTICES} of {self.vertices} vertices and seed"
                 f" be at least 0, not {scale} and {seed}"
             )
+        if not 0 <= degree < count / 4:
+            raise InputError(
+                f"degree must be at least 0 and below a quarter of the {count} vertices"
+            )
         rng = np.random.default_rng(seed)
-        first, second = self._pairs(count, rng)
+        if not degree:
+            first, second = self._pairs(count, rng)
+        else:
+            first, second = self._denser(degree)._edges(count, round(count * degree / 2), rng)
         place = rng.permutation(count)
         return simple(place[first], place[second], count)
+
+    def _denser(self, degree: float) -> "Family":
+        times = degree / self.mean
+        run = max(1, round(self.run * times))
+        return replace(self, degree=self.degree * times, mean=degree, run=run)
+
+    def _edges(self, count: int, edges: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Draw pairs until there are as many edges."""
+        keys = np.empty(0, np.int64)
+        while keys.size < edges:
+            first, second = self._pairs(count, rng)
+            pairs = (np.minimum(first, second) * count + np.maximum(first, second))[first != second]
+            keys = np.union1d(keys, pairs)
+        keys = rng.permutation(keys)[:edges]
+        return keys // count, keys % count
 
     def _pairs(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         weight = rng.lognormal(0, self.sigma, count)
@@ -89,6 +115,7 @@ def simple(sources: Ints, destinations: Ints, count: int) -> csr_array:
 REDDIT = Family(
     vertices=20_000,
     degree=200,
+    mean=69,
     communities=41,
     global_share=0.08,
     community_share=0.25,
@@ -98,6 +125,7 @@ REDDIT = Family(
 YELP = Family(
     vertices=40_000,
     degree=20,
+    mean=16,
     communities=60,
     global_share=0.10,
     community_share=0.15,
@@ -107,6 +135,7 @@ YELP = Family(
 PRODUCTS = Family(
     vertices=60_000,
     degree=50,
+    mean=28,
     communities=47,
     global_share=0.02,
     community_share=0.08,
@@ -115,19 +144,19 @@ PRODUCTS = Family(
 )
 
 
-def reddit(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """Generate a graph like Reddit's: 20,000 vertices of mean degree 69 at scale 1."""
-    return REDDIT.graph(scale, seed)
+def reddit(scale: float = 1.0, seed: int = 1, degree: float = 0.0) -> csr_array:
+    """Generate a graph like Reddit's: 20,000 vertices of mean degree 69, or of ``degree``."""
+    return REDDIT.graph(scale, seed, degree)
 
 
-def yelp(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """Generate a graph like Yelp's: 40,000 vertices of mean degree 16 at scale 1."""
-    return YELP.graph(scale, seed)
+def yelp(scale: float = 1.0, seed: int = 1, degree: float = 0.0) -> csr_array:
+    """Generate a graph like Yelp's: 40,000 vertices of mean degree 16, or of ``degree``."""
+    return YELP.graph(scale, seed, degree)
 
 
-def products(scale: float = 1.0, seed: int = 1) -> csr_array:
-    """Generate a graph like ogbn-products': 60,000 vertices of mean degree 28 at scale 1."""
-    return PRODUCTS.graph(scale, seed)
+def products(scale: float = 1.0, seed: int = 1, degree: float = 0.0) -> csr_array:
+    """Generate a graph like ogbn-products': 60,000 vertices of mean degree 28, or of ``degree``."""
+    return PRODUCTS.graph(scale, seed, degree)
 
 
 FAMILIES: dict[str, Callable[..., csr_array]] = {

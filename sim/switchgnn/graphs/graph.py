@@ -71,9 +71,9 @@ def load_graph(text: str | Path, *, labelled: bool = False) -> Graph:
     A name of a graph without labels is unknown if it is to be ``labelled``.
 
     "digits" is the graph of the ten nearest neighbours among scikit-learn's digits. "reddit",
-    "yelp", "products" with options, such as "reddit:scale=0.1,seed=3", are the families. A Matrix
-    Market file, packed or not, has an edge from u to v for each nonzero in row v, column u; its
-    values are of no account. So has an .npz file that scipy.sparse.save_npz wrote. Arrays
+    "yelp", "products" with options, such as "reddit:scale=0.1,degree=489", are the families. A
+    Matrix Market file, packed or not, has an edge from u to v for each nonzero in row v, column u;
+    its values are of no account. So has an .npz file that scipy.sparse.save_npz wrote. Arrays
     ``features`` [V, features], ``labels`` [V] and ``train`` [V], true or false, may be added to it;
     those of a Matrix Market file may be in an .npz file beside it: NAME.npz of NAME.mtx.gz.
     """

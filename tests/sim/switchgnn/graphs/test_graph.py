@@ -44,6 +44,20 @@ def test_a_family_is_simple_symmetric_and_the_same_again(family):
     assert set(item.data.tolist()) == {1}
 
 
+@pytest.mark.parametrize("family", ["reddit", "yelp", "products"])
+def test_a_family_has_the_mean_degree_that_is_requested(family):
+    for degree in (3, 41.5):
+        item = load_graph(f"{family}:scale=0.02,degree={degree}").adjacency
+        assert item.nnz == 2 * round(item.shape[0] * degree / 2)
+        assert (item != item.T).nnz == 0
+        assert not item.diagonal().any()
+    vertices = item.shape[0]
+    for degree in (-1, vertices / 4, "nan"):
+        said = f"{family}: degree must be at least 0 and below a quarter of the {vertices}"
+        with pytest.raises(UserError, match=said):
+            load_graph(f"{family}:scale=0.02,degree={degree}")
+
+
 def test_a_matrix_market_file_has_an_edge_from_column_to_row(tmp_path):
     path = tmp_path / "graph.mtx"
     mmwrite(path, coo_array(([2.5, -1.0], ([0, 2], [1, 2])), (3, 3)))
