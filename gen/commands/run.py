@@ -30,8 +30,8 @@ RESULT = "result.json"
 FORMAT = 3  #: version of the format of a result
 PARTS_ON_CLUSTER = typer.Option(
     metavar="tcp://HOST:PORT",
-    help="Run each node and each switch as a process on a worker of this Dask scheduler, as many at"
-    " a time on each worker as --processes says, or one. The result is the same.",
+    help="Run each node or worker, and each switch, as a process on a worker of this Dask"
+    " scheduler, as many at a time on each as --processes says, or one. The result is the same.",
 )
 BUILDING = "building the simulator (once for this hardware; minutes for large ones)"
 

@@ -61,6 +61,7 @@ DESIGN = Design(
             preset="small",
             shortcuts=["engines"],
             links=True,
+            cut=True,
             examples=[
                 "ingather train --data digits -o build/digits",
                 "ingather train --data FILE --loss hinge --test 0.2 --center",

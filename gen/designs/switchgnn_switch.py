@@ -39,6 +39,7 @@ DESIGN = Design(
             session="sim.switchgnn.gcn.session:GcnSession",
             workload="sim.switchgnn.gcn.workload:GcnWorkload",
             links=True,
+            cut=True,
             examples=[
                 "ingather gcn -o build/gcn",
                 "ingather gcn --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 5 -o build/bad",

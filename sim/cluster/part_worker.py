@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Timer
 from urllib.parse import urlsplit
+from zlib import decompress
 
 from sim.harness import host
 from sim.harness.background import follow
@@ -47,7 +48,7 @@ class Share:
     numbers: list[int]  #: of its parts
     doors: Mapping[int, Door]  #: those of the workers of all parts
     folder: str  #: where paths in parts begin, on the machine that asks
-    files: Mapping[str, bytes]  #: contents, by names in that folder
+    files: Mapping[str, bytes]  #: contents, by names in that folder, compressed
 
 
 def build(
@@ -86,7 +87,7 @@ def simulate(share: Share) -> tuple[list[int], dict[str, bytes]]:
     with tempfile.TemporaryDirectory(prefix=unfinished_name("parts-"), dir=root) as name:
         folder = Path(name)
         for file, content in share.files.items():
-            (folder / file).write_bytes(content)
+            (folder / file).write_bytes(decompress(content))
         parts = [moved(part, share.folder, name) for part in share.cut_run.parts]
         cut_run = replace(share.cut_run, parts=parts)
         with connected(share) as sockets:

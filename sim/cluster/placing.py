@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from zlib import compress
 
 from gen.base.errors import UserError
 from sim.cluster import part_worker
@@ -33,6 +35,11 @@ class PlacedParts:
     def __init__(self, client: Any) -> None:
         self.client = client
         self.workers = sorted(client.nthreads())
+
+    @property
+    def own_host(self) -> str:
+        """Return the address of this machine by which it has reached the scheduler."""
+        return urlsplit(self.client.scheduler_comm.comm.local_address).hostname or "127.0.0.1"
 
     def build(
         self, links: Sequence[Link], count: int, work: Callable[[list[int]], list[Build]]
@@ -62,7 +69,7 @@ class PlacedParts:
 
         def share(own: list[int]) -> Share:
             names = {name for number in own for name in cut_run.parts[number].files}
-            files = {name: (folder / name).read_bytes() for name in names}
+            files = {name: compress((folder / name).read_bytes(), 1) for name in names}
             return Share(token, cut_run, own, near, str(folder), files)
 
         self.client.subscribe_topic(token, receive)

@@ -106,8 +106,10 @@ class HostDevice:
 
     @resume
     async def wait_interrupt(self, seconds: float) -> bool:
-        """Wait for an interrupt of ``pcie``, also one since the last wait."""
+        """Wait for an interrupt of ``pcie``, also one since the last wait; False if it is None."""
         await self.settle()
+        if self.pcie is None:
+            return False
         await self.pcie.interrupt(self.messages, MAX_US)
         self.messages = self.pcie.messages
         return True

@@ -6,11 +6,12 @@ way: ``Session(params, workload)`` reads the data and checks that the hardware c
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.harness.part_builds import WORKERS
 from sim.harness.verilate import Build
 from sim.harness.workload import Workload
 
@@ -120,8 +121,20 @@ class Session:
         return ()
 
     def simulator(self) -> Build:
-        """Build the simulator of the run."""
-        return self.build(self.hardware(self.params, self.requested))
+        """Build the simulator of the run, or let ``workers`` build those of its parts."""
+        if self.workers is None:
+            return self.build(self.hardware(self.params, self.requested))
+        token = WORKERS.set(self.workers)
+        try:
+            cut = replace(self.requested, processes=2)
+            return self.build(self.hardware(self.params, cut))
+        finally:
+            WORKERS.reset(token)
+
+    @property
+    def at_a_time(self) -> int:
+        """Return how many parts are simulated at a time; if on ``workers``, on each of them."""
+        return self.requested.processes or 1 if self.workers else self.requested.at_a_time
 
     def check_parts(self) -> None:
         """Raise ValueError unless the run can be cut into parts, for ``workers`` to simulate."""

@@ -12,7 +12,7 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.part_builds import PartBuilds, of_parts
+from sim.harness.part_builds import PartBuilds, build_each
 from sim.harness.verilator import Build, build, emission_of
 from sim.netsparse.leaf_spine import LeafSpine
 from sim.netsparse.surroundings.cluster_parts import (
@@ -93,19 +93,14 @@ def build_part(part: Component, **options: Any) -> Build:
     )
 
 
-def build_parts(
-    params: ClusterParams, *, waves_node: int = 0, workers: Any = None, **options: Any
-) -> PartBuilds:
+def build_parts(params: ClusterParams, *, waves_node: int = 0, **options: Any) -> PartBuilds:
     """Build the simulators of all parts of a cluster, nodes first; like ones share one.
 
-    If simulators can write waves, only that of ``waves_node`` does. ``workers`` of a Dask cluster
-    (:class:`~sim.cluster.placing.PlacedParts`) build in place of this machine.
+    If simulators can write waves, only that of ``waves_node`` does.
     """
     topology = params.network.topology
     work = partial(build_some, params, waves_node, options)
-    numbers = [*range(len(topology.parts))]
-    builds = workers.build(topology.cuts, len(numbers), work) if workers else work(numbers)
-    return of_parts(builds, waves_node)
+    return build_each(work, topology.cuts, len(topology.parts), waves_node)
 
 
 def build_some(

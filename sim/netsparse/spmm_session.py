@@ -142,13 +142,6 @@ class SpmmSession(Session):
             raise ValueError("a model is not cut into processes: leave out --model")
         check_cut(2, self.requested.link_latency)
 
-    def simulator(self) -> Build:
-        """Build the simulator of the run, or let workers build those of its parts."""
-        if self.workers is None:
-            return super().simulator()
-        cluster = self.requested.cluster(self.params)
-        return build_parts(cluster, waves_node=self.requested.waves_node, workers=self.workers)
-
     @property
     def title(self) -> str:
         """Describe matrix, nodes and size of a property in a line."""

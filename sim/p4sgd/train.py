@@ -20,7 +20,8 @@ from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.background import follow
 from sim.harness.clusters import Cluster
-from sim.harness.part_builds import PartBuilds, of_parts
+from sim.harness.part_builds import PartBuilds, build_each
+from sim.harness.parts import Link, Workers
 from sim.harness.session import RunFailed
 from sim.harness.verilator import Build, build, emission_of
 from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
@@ -42,7 +43,7 @@ from sim.p4sgd.training_job import (
 )
 from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
 from sim.surroundings.exchange import FUNCTIONS, MODULE, epoch_of
-from sim.surroundings.link import Link
+from sim.surroundings.link import Link as SimulatedLink
 
 
 class TrainingStopped(RunFailed):
@@ -86,7 +87,7 @@ def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
     params = cluster_params(worker, workers)
     blocks = [engine_of(worker)] if workers * worker.engines > 1 else []
     if workers > 1:
-        blocks = [*blocks, Worker(worker), Link(params.network.link)]
+        blocks = [*blocks, Worker(worker), SimulatedLink(params.network.link)]
     return build_system(ClusterSystem(params), blocks, **options)
 
 
@@ -102,11 +103,20 @@ def build_parts(
 ) -> PartBuilds:
     """Build the simulators of all parts of a cluster, workers first, which share one.
 
-    If simulators can write waves, only that of ``waves_worker`` does. Only engines are blocks: at
-    the edges of each, wide values are converted in every cycle.
+    If simulators can write waves, only that of ``waves_worker`` does.
     """
-    params = cluster_params(worker, workers)
-    units = [engine_of(worker)] if worker.engines > 1 else []
+    work = partial(build_some, cluster_params(worker, workers), waves_worker, options)
+    return build_each(work, links_of(workers), workers + 1, waves_worker)
+
+
+def build_some(
+    params: ClusterParams, waves_worker: int, options: Mapping[str, Any], numbers: Sequence[int]
+) -> list[Build]:
+    """Build the simulators of parts of these numbers; like ones share one.
+
+    Only engines are blocks: at the edges of each, wide values are converted in every cycle.
+    """
+    units = [engine_of(params.worker)] if params.worker.engines > 1 else []
 
     @cache
     def built(has_switch: bool, waves: bool | None) -> Build:
@@ -114,8 +124,13 @@ def build_parts(
         blocks = [] if has_switch else units
         return build_system(part, blocks, MODULE, functions=FUNCTIONS, waves=waves, **options)
 
-    shown = [None if k == waves_worker else False for k in range(workers)]
-    return of_parts([*(built(False, each) for each in shown), built(True, False)], waves_worker)
+    switch = params.workers
+    return [built(k == switch, None if k == waves_worker else False) for k in numbers]
+
+
+def links_of(workers: int) -> list[Link]:
+    """Return the two ends of each cut: a worker's, and one of the switch, which is the last."""
+    return [((k, 0), (workers, k)) for k in range(workers)]
 
 
 def build_system(
@@ -139,7 +154,7 @@ def memory_arguments(training: TrainingRun, folder: Path) -> list[str]:
     """Write the memories' files; return the arguments that name them."""
     arguments = []
     for index, image in enumerate(training.images):
-        path = folder / f"memory_{index}.bin"
+        path = folder / memory_file(index)
         path.write_bytes(image)
         arguments.append(ram_file(index, path))
     return arguments
@@ -157,6 +172,7 @@ def simulate_training(
     network: NetworkSettings | None = None,
     seed: int | None = None,
     processes: int | None = None,
+    workers: Workers | None = None,
 ) -> None:
     """Train on the RTL in ``folder``; ``on_epoch`` is called after each epoch as it ends.
 
@@ -164,7 +180,8 @@ def simulate_training(
     epochs ahead, ends too.
     ``simulator`` is of a worker, or with ``network`` of a cluster. With the simulators of all parts
     (:func:`build_parts`) each worker and the switch is a process of its own, of which at most
-    ``processes`` work at a time; nothing else differs. Weights start at zero or ``initial``. Raises
+    ``processes`` work at a time; nothing else differs. On ``workers`` of a Dask cluster, if there
+    are any, epochs are reported when all have ended. Weights start at zero or ``initial``. Raises
     :class:`TrainingStopped` if a worker stops.
     """
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
@@ -177,15 +194,29 @@ def simulate_training(
         plusargs=memory_arguments(training, folder),
         everything=Members(range(training.workers), has_switch=True),
         parts=parts_of(training.workers),
-        links=[((k, 0), (training.workers, k)) for k in range(training.workers)],
+        links=links_of(training.workers),
         epoch=epoch_of(network.latency if network else 0),
         component=partial(hardware_of, params),
+        files=partial(files_read_by, len(training.images) // training.workers),
     )
     for each in {folder, *cluster.folders}:
         for name in (PROGRESS, STOP):
             (each / name).unlink(missing_ok=True)
     epochs = Epochs(training, cluster.folders, folder / STOP, on_epoch, enough)
-    follow(partial(cluster.run, seed=seed, processes=processes), epochs.look)
+    follow(partial(cluster.run, seed=seed, processes=processes, workers=workers), epochs.look)
+
+
+def files_read_by(memories: int, members: Members) -> list[str]:
+    """Return the names of the files that a part reads: the job, and memories of each worker."""
+    return [
+        JOB_FILE,
+        *(memory_file(k * memories + each) for k in members.workers for each in range(memories)),
+    ]
+
+
+def memory_file(index: int) -> str:
+    """Return the name of the file that fills a memory."""
+    return f"memory_{index}.bin"
 
 
 def write_job(

@@ -17,6 +17,7 @@ from sim.p4sgd.train import Epoch, build_cluster, build_parts, build_worker, sim
 from sim.p4sgd.training import TrainingRun, check_fit, data_of, machine_of, tile_of
 from sim.p4sgd.training_report import Comparison, plot
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
+from sim.surroundings.at_a_time import check_cut
 from sim.workloads.datasets import DataSet
 
 
@@ -103,6 +104,12 @@ class TrainingSession(Session):
             return build_cluster(hardware.params, hardware.workers)
         return build_worker(hardware.params)
 
+    def check_parts(self) -> None:
+        """Raise ValueError for a worker alone, and for links that are too short to be cut."""
+        if not self.requested.has_switch:
+            raise ValueError("a worker without a switch is not cut into processes")
+        check_cut(2, self.requested.link_latency)
+
     @classmethod
     def calculate(cls, params: WorkerParams, requested: TrainingWorkload) -> dict[str, float]:
         """Return the ideal cycles, if the size of the data is known without reading them."""
@@ -145,7 +152,8 @@ class TrainingSession(Session):
             memory=self.requested.memory(self.params, clock_mhz),
             network=self.requested.network,
             seed=self.requested.seed,
-            processes=self.requested.at_a_time,
+            processes=self.at_a_time,
+            workers=self.workers,
         )
         if self.requested.reference and self.requested.data != ZEROS and is_there():
             listener.progress("fitting scikit-learn's model to the same samples")

@@ -12,6 +12,7 @@ import numpy as np
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
+from sim.surroundings.at_a_time import check_cut
 from sim.switchgnn.gcn import text
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator, MakeAggregator
 from sim.switchgnn.gcn.comparison import SOURCES, Comparison
@@ -40,6 +41,7 @@ class Cut:
     """Says that each worker and switch of a network is simulated by a process of its own."""
 
     network: NetworkParams
+    waves_worker: int = 0  #: worker that has waves
 
 
 class GcnSession(Session):
@@ -100,16 +102,22 @@ class GcnSession(Session):
         if not requested.is_simulated:
             return requested.adder
         network = network_of(params, requested.workers, requested.racks, requested.spines)
-        return network if requested.at_a_time == 1 else Cut(network)
+        return network if requested.at_a_time == 1 else Cut(network, requested.waves_worker)
 
     @classmethod
     def build(cls, hardware: Hashable) -> Build:
         """Build the simulator of a network, or those of its parts; a model in Python needs none."""
         if isinstance(hardware, Cut):
-            return build_parts(hardware.network, optimise=True)
+            return build_parts(hardware.network, optimise=True, waves_worker=hardware.waves_worker)
         if isinstance(hardware, NetworkParams):
             return build_network(hardware, optimise=True)
         return Build(folder=Path(), top=str(hardware))
+
+    def check_parts(self) -> None:
+        """Raise ValueError for a model of the hardware, and for links too short to be cut."""
+        if not self.requested.is_simulated:
+            raise ValueError("a model of the hardware is not cut into processes")
+        check_cut(2, self.requested.link_latency)
 
     @property
     def title(self) -> str:
@@ -137,7 +145,8 @@ class GcnSession(Session):
                 links=requested.links,
                 timeout=requested.timeout,
                 ecn=requested.ecn,
-                processes=requested.at_a_time,
+                processes=self.at_a_time,
+                workers=self.workers,
             ) as simulated:
                 yield simulated.aggregator
                 self.hardware_counters = simulated.counters(details=True).details

@@ -181,11 +181,16 @@ class GcnWorkload(TrainingWorkload):
     processes: int | None = setting(
         None,
         "Let this many processes simulate the hardware at a time: if more than 1, each worker and"
-        " each switch is one of its own, and --waves shows worker 0. The result is the same, to the"
-        " cycle, for any number.",
+        " each switch is one of its own. The result is the same, to the cycle, for any number.",
         least=1,
         shown=f"the cores for {CUT_WORKERS} workers or more with links of at least {CUT_LATENCY}"
         " cycles, else 1",
+    )
+    waves_worker: int = setting(
+        0,
+        "Write the waveform of this worker if --waves asks for one and workers are processes of"
+        " their own.",
+        least=0,
     )
 
     def __post_init__(self) -> None:
@@ -204,6 +209,10 @@ class GcnWorkload(TrainingWorkload):
             raise ValueError(f"{alone} has no links: nothing can happen to a frame")
         if self.is_simulated:
             check_cut(self.processes, self.link_latency)
+        if self.waves_worker >= self.workers:
+            raise ValueError(
+                f"waves_worker must be below the {self.workers} workers: {self.waves_worker}"
+            )
 
     @property
     def at_a_time(self) -> int:
@@ -226,6 +235,8 @@ class GcnWorkload(TrainingWorkload):
             result.add("spines")
         if not self.is_simulated:
             result |= {"link_latency", "displacement", "timeout", "background", "ecn", "processes"}
+        if self.at_a_time == 1:
+            result.add("waves_worker")
         return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property

@@ -1,8 +1,7 @@
 """Runs aggregations on a simulated network, inside the simulator, as it is asked to."""
 
-import os
 from dataclasses import replace
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from typing import Any
 
 import cocotb
@@ -13,7 +12,7 @@ from sim.surroundings.exchange import waiting_elsewhere
 from sim.switchgnn.network import counting
 from sim.switchgnn.network.members import Members
 from sim.switchgnn.network.network_host import NetworkHost, Plans
-from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counted, Plan
+from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counted, Door, Plan
 
 
 @cocotb.test()
@@ -25,7 +24,8 @@ async def serve(dut: Any) -> None:
 async def served(dut: Any, kind: type[NetworkHost]) -> NetworkHost:
     """Answer requests by a host of this kind, which is returned when nobody is there to ask."""
     members: Members = from_text(MEMBERS)
-    with Client(os.environ[JOB]) as requested:
+    door: Door = from_text(JOB)
+    with door.connect() as requested:
         requested.send(members.name)
         host = kind(dut, members.network, requested.recv())
         await host.begin()

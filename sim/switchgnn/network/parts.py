@@ -6,6 +6,7 @@ all switches with links at the same ports.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Value
@@ -15,7 +16,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from gen.base.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.switchgnn.switch.switch import GnnSwitch
-from sim.harness.part_builds import PartBuilds, of_parts
+from sim.harness.part_builds import PartBuilds, build_each
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.cut_link import CutLink, add_cut_links
@@ -23,7 +24,7 @@ from sim.surroundings.exchange import FUNCTIONS, MODULE
 from sim.surroundings.link import LinkParams
 from sim.switchgnn.network.background import Background, BackgroundParams
 from sim.switchgnn.network.cluster import RAMS, Cluster
-from sim.switchgnn.network.members import NUMBERS, SWITCH_BUS, Members, parts_of
+from sim.switchgnn.network.members import NUMBERS, SWITCH_BUS, Members, cuts, parts_of
 from sim.switchgnn.network.network import NetworkParams, count_frames, forward, switch_blocks, total
 from sim.switchgnn.table_rams import add_rams, ram_members
 
@@ -146,17 +147,28 @@ def part_of(members: Members) -> Part:
     return WorkerPart(PartParams(endpoints=replace(network.endpoints, workers=1), **links))
 
 
-def build_parts(network: NetworkParams, *, optimise: bool = False) -> PartBuilds:
+def build_parts(
+    network: NetworkParams, *, optimise: bool = False, waves_worker: int = 0
+) -> PartBuilds:
     """Build the simulators of all parts of a network, or find them; like ones share one.
 
-    If simulators can write waves, only that of worker 0 does. ``optimise`` is for long
+    If simulators can write waves, only that of ``waves_worker`` does. ``optimise`` is for long
     simulations; what stands in a switch many times is then compiled once each.
     """
+    work = partial(build_some, network, optimise, waves_worker)
+    parts = parts_of(network)
+    return build_each(work, cuts(parts), len(parts), waves_worker)
+
+
+def build_some(
+    network: NetworkParams, optimise: bool, waves_worker: int, numbers: Sequence[int]
+) -> list[Build]:
+    """Build the simulators of parts of these numbers; like ones share one."""
     builds: dict[Any, Build] = {}
-    result = []
-    for members in parts_of(network):
+    result, parts = [], parts_of(network)
+    for members in (parts[number] for number in numbers):
         part = part_of(members)
-        waves = None if members.workers == [0] else False
+        waves = None if members.workers == [waves_worker] else False
         if (key := (part.params, waves)) not in builds:
             builds[key] = build(
                 emission_of(part),
@@ -167,4 +179,4 @@ def build_parts(network: NetworkParams, *, optimise: bool = False) -> PartBuilds
                 waves=waves,
             )
         result.append(builds[key])
-    return of_parts(result)
+    return result

@@ -1,6 +1,7 @@
 """Defines the messages between a training and the simulator of its network; imports little."""
 
 from dataclasses import dataclass, field
+from multiprocessing.connection import Client, Connection
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,19 @@ from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.racked_job import RackedJob
 
-JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: the socket that requests come by
+JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: where requests come from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """Says where simulators connect: at a path, or, with a key, at a port of another machine."""
+
+    address: str | tuple[str, int]
+    key: bytes | None = None
+
+    def connect(self) -> Connection:
+        """Connect to the process that asks."""
+        return Client(self.address, authkey=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)

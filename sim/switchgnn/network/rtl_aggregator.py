@@ -1,12 +1,14 @@
 """Aggregates by the RTL: the switch and an endpoint of each worker, whole or in parts."""
 
 import pickle
+import secrets
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sim.harness.clusters import Cluster
+from sim.harness.in_simulator import to_text
 from sim.harness.session import RunFailed
 from sim.harness.verilator import Build
 from sim.surroundings.exchange import epoch_of
@@ -24,7 +27,7 @@ from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.members import Members, cuts, everything, parts_of
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.parts import part_of
-from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Plan
+from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Door, Plan
 from sim.switchgnn.planning.workers import WorkerPartition
 
 
@@ -49,14 +52,16 @@ class RtlNetwork:
         timeout: int = 0,
         ecn: bool = False,
         processes: int | None = None,
+        workers: Any = None,
     ) -> None:
         """Take ``timeout``, the cycles until a worker repeats a frame; 0: what suits the links.
 
         With ``ecn`` the switch marks frames, and workers slow down. At most ``processes`` parts
-        work at a time, by default all.
+        work at a time, by default all; they do so on ``workers`` of a Dask cluster
+        (:class:`~sim.cluster.placing.PlacedParts`), if there are any.
         """
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
-        self.processes = processes
+        self.processes, self.workers = processes, workers
         self.planner = planner
         open_turns = planner.setup.shape.open_turns
         self.use = Begin(open_turns=open_turns, links=links, timeout=timeout, ecn=ecn)
@@ -68,15 +73,14 @@ class RtlNetwork:
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as place:  # the path of a socket must be short
-            self.socket = f"{place}/socket"
-            with Listener(self.socket) as listener:
-                cluster = self.cluster
-                self.thread.start()
-                connected: dict[str, Connection] = {}
-                for _ in cluster.folders:
-                    connection = listener.accept()
-                    connected[self.heard(connection)] = connection
+        # The path of a socket must be short.
+        with tempfile.TemporaryDirectory() as place, self.listener(place) as listener:
+            cluster = self.cluster
+            self.thread.start()
+            connected: dict[str, Connection] = {}
+            for _ in cluster.folders:
+                connection = accepted(listener)
+                connected[self.heard(connection)] = connection
         members = cluster.parts if cluster.cut else [cluster.everything]
         self.connections = [connected[each.name] for each in members]
         self.report(self.use)
@@ -88,6 +92,14 @@ class RtlNetwork:
         self.thread.join()
         if self.failure is not None and exception[0] is None:
             raise self.failure
+
+    def listener(self, place: str) -> Listener:
+        """Listen for simulators; those of other machines must know a key, which Dask carries."""
+        key = secrets.token_bytes() if self.workers else None
+        address = (self.workers.own_host, 0) if self.workers else f"{place}/socket"
+        result = Listener(address, backlog=4096, authkey=key)
+        self.door = Door(address=result.address, key=key)
+        return result
 
     def plusargs(self) -> list[str]:
         """Return arguments of the simulation: memories hold zeros at first."""
@@ -107,7 +119,8 @@ class RtlNetwork:
             links=cuts(parts),
             epoch=epoch_of(self.use.links.latency),
             component=self.component_of,
-            env={JOB: self.socket},
+            files=lambda members: [path.name for path in self.folder.glob("*.bin")],
+            env={JOB: to_text(self.door)},
         )
 
     def component_of(self, members: Members) -> Any:
@@ -117,11 +130,12 @@ class RtlNetwork:
     def simulate(self) -> None:
         """Run the simulation to its end, in a thread."""
         try:
-            self.cluster.run(seed=self.use.links.seed, processes=self.processes)
+            seed = self.use.links.seed
+            self.cluster.run(seed=seed, processes=self.processes, workers=self.workers)
         except BaseException as failure:  # handed on to who asks
             self.failure = failure
         with suppress(OSError):  # one that died before it asked for work leaves who waits for it
-            Client(self.socket).close()
+            self.door.connect().close()
 
     def report(self, request: Any) -> None:
         """Send a request to all parts; if the simulation has ended, raise what ended it."""
@@ -184,6 +198,13 @@ class RtlNetwork:
     ) -> "RtlAggregator":
         """Make the aggregator that adds along the edges of a graph."""
         return RtlAggregator(self, self.planner.jobs(adjacency, partition, widths))
+
+
+def accepted(listener: Listener) -> Connection:
+    """Return the next connection of who knows the listener's key, if it has one."""
+    while True:
+        with suppress(AuthenticationError, EOFError):
+            return listener.accept()
 
 
 class RtlAggregator:

@@ -9,7 +9,7 @@ from scipy.io import mmwrite
 
 from sim.switchgnn.gcn.session import CURVES, CUT, TRAFFIC, WEIGHTS, GcnSession
 from sim.switchgnn.network.network import NetworkParams, build_network
-from tests.gen.commands.running import refused, running
+from tests.gen.commands.running import refused, remote_and_local, running
 from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
 from tests.sim.switchgnn.gcn.cases import VERTICES, problem, saved
 
@@ -118,6 +118,10 @@ def bad_files(folder):
     [
         (["--data", "nothing.npz"], "nothing.npz: no such file"),
         (
+            ["--scheduler", "tcp://127.0.0.1:9", "--adder", "golden"],
+            "a model of the hardware is not cut",
+        ),
+        (
             ["--data", "alone.mtx"],
             "[40, features]: alone.npz beside it is not there",
         ),
@@ -150,3 +154,12 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     bad_files(tmp_path)
     data = [] if "--data" in arguments else ["--data", "graph.npz"]
     refused(ingather, tmp_path, (*TINY, *data, *arguments, "-o", "made"), says)
+
+
+@pytest.mark.long
+def test_workers_of_a_cluster_train_the_same(ingather, tmp_path):
+    """Three processes of Dask simulate workers and switch; when one has left, the run ends."""
+    saved(tmp_path, problem(is_directed=True))
+    links = ["--data", "graph.npz", "--link-latency", 30, "--drop", 0.05]
+    remote, local = remote_and_local(ingather, tmp_path, *TINY, *links, endless=("--epochs", 3000))
+    assert remote == local

@@ -5,16 +5,13 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
-from sim.harness.cache import cache_root
 from sim.netsparse.gather import GatherError
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
-from tests.gen.commands.running import refused, running
-from tests.local_cluster import cluster
+from tests.gen.commands.running import refused, remote_and_local, running
 
 TINY = ["--preset", "tiny"]
 SMALL_MATRIX = ["--matrix", "queen:rows=80"]
-TWO = ("there", "here")
 
 
 ingather = running("spmm")
@@ -51,17 +48,8 @@ def test_runs_a_family_and_leaves_results(ingather, tmp_path):
 def test_workers_of_a_cluster_find_the_same(ingather, tmp_path):
     """Three processes of Dask simulate two racks; figures and counters are those of one process."""
     rack = ["--racks", 2, "--nodes", 4, "--matrix", "uk:rows=120", "--link-latency", 30]
-    near = [{"INGATHER_CACHE": str(cache_root())}] * 3
-    (tmp_path / "dask").mkdir()
-    with cluster(tmp_path / "dask", *near) as (address, _):
-        remote = ingather(*TINY, *rack, "--scheduler", address, "-o", "there")
-    local = ingather(*TINY, *rack, "--processes", 1, "-o", "here")
-    assert remote[0] == local[0] == 0, remote
-    results = [json.loads((tmp_path / name / "result.json").read_text()) for name in TWO]
-    for result in results:
-        result["workload"].pop("processes")
-        result.pop("simulated_cycles_per_second")
-    assert results[0] == results[1]
+    remote, local = remote_and_local(ingather, tmp_path, *TINY, *rack)
+    assert remote == local
 
 
 def test_runs_a_file(ingather, tmp_path):

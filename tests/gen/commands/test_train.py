@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.gen.commands.running import refused, running
+from tests.gen.commands.running import refused, remote_and_local, running
 
 TINY = ["--preset", "tiny"]
 
@@ -79,6 +79,7 @@ def bad_files(folder):
     ("arguments", "says"),
     [
         (["--data", "nothing.svm"], "nothing.svm"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "a worker without a switch is not cut"),
         (["--data", "broken.svm"], "broken.svm: line 1: '1 3:x' is not `label index:value"),
         (["--data", "."], "is a folder"),
         (["--data", "good.csv", "--label", "y", "--test", "good.svm"],
@@ -159,3 +160,14 @@ def test_links_that_lose_everything(ingather, tmp_path):
     assert len(err.strip().splitlines()) == 1, err
     assert "NETWORK, the switch did not answer for retries repetitions in a row: slot 0" in err
     assert not (tmp_path / "lost").exists()
+
+
+@pytest.mark.long
+def test_workers_of_a_cluster_train_the_same(ingather, tmp_path):
+    """Three processes of Dask simulate workers and switch; when one has left, the run ends."""
+    bad = ["--data", "breast-cancer", "--workers", 3, "--link-latency", 30, "--drop", 0.05]
+    endless = ("--epochs", 3000)
+    remote, local = remote_and_local(
+        ingather, tmp_path, *TINY, *bad, "--epochs", 2, endless=endless
+    )
+    assert remote == local

@@ -135,7 +135,7 @@ def session(folder, processes, latency):
         racks=2,
         spines=2,
         hidden=3,
-        epochs=2,
+        epochs=1,
         labels=5,
         link_latency=latency,
         processes=processes,
@@ -158,17 +158,22 @@ def test_weights_of_a_training_are_those_of_the_whole(tmp_path, processes, laten
 @pytest.mark.long
 def test_one_worker_has_waves(tmp_path):
     with changed({WAVES: "1"}):
-        builds = build_parts(TINY)
-    assert [build.traced for build in builds.parts] == [True, False, False, False]
+        builds = build_parts(TINY, waves_worker=1)
+    assert [build.traced for build in builds.parts] == [False, True, False, False]
+    assert builds.traced
 
 
 def test_what_is_cut():
     with pytest.raises(ValueError, match="several processes need links of at least 2 cycles"):
         GcnWorkload(processes=2, link_latency=1)
+    with pytest.raises(ValueError, match="waves_worker must be below the 2 workers: 2"):
+        GcnWorkload(workers=2, waves_worker=2)
     assert GcnWorkload(processes=3, workers=1).at_a_time == 1
     assert GcnWorkload(processes=3, adder=Adder.GOLDEN).at_a_time == 1
     assert GcnWorkload(workers=CUT_WORKERS - 1, link_latency=CUT_LATENCY).at_a_time == 1
     assert GcnWorkload(workers=CUT_WORKERS, link_latency=CUT_LATENCY - 1).at_a_time == 1
     assert GcnWorkload(processes=3).at_a_time == 3
     params = GnnSwitchParams(**PRESETS["small"])
-    assert isinstance(GcnSession.hardware(params, GcnWorkload(processes=2, workers=2)), Cut)
+    cut = GcnSession.hardware(params, GcnWorkload(processes=2, workers=2, waves_worker=1))
+    assert isinstance(cut, Cut)
+    assert cut.waves_worker == 1
