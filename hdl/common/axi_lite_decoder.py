@@ -86,10 +86,10 @@ class AxiLiteDecoder(Component):
         top = address[bits:]
         ask_ready = self.of_all(f"{ask}ready", 1)
         has_answer = self.of_all(f"{answer}valid", sent if answer == "b" else 1)
-        asks = getattr(i, f"{ask}valid") & ~under_way
+        requests = getattr(i, f"{ask}valid") & ~under_way
         takes = getattr(i, f"{ask}ready")
         m.d.comb += [
-            takes.eq(asks & ask_ready[top] & ~ResetSignal()),
+            takes.eq(requests & ask_ready[top] & ~ResetSignal()),
             getattr(i, f"{answer}valid").eq(under_way & has_answer[index]),
             *(getattr(i, n).eq(self.of_all(n, NOBODY.get(n, 0))[index]) for n in fields),
         ]
@@ -101,7 +101,7 @@ class AxiLiteDecoder(Component):
             m.d.comb += [
                 getattr(o, f"{ask}addr").eq(address[:bits]),
                 getattr(o, f"{ask}prot").eq(getattr(i, f"{ask}prot")),
-                getattr(o, f"{ask}valid").eq(asks & (top == k)),
+                getattr(o, f"{ask}valid").eq(requests & (top == k)),
                 getattr(o, f"{answer}ready").eq(
                     getattr(i, f"{answer}ready") & under_way & (index == k)
                 ),
