@@ -36,7 +36,7 @@ def test_all_nodes_get_a_route_or_none(driven):
                     entered[kind, came_by, card.heard("route_node")] = port
 
     card.commands["write_route"] = enter
-    responses = {1: {0: 2, 6: 3}, 3: {5: 1}}
+    responses = {1: {0: 2, 6: 3}, 3: {5: 1}, 0: {6: 3, 0: 2}}
     switch.set_routes({0: 0, 5: 3}, uplinks=[3, 2], responses=responses, hits={2: 1})
     expected = {
         (kind, came_by, node): {0: 0, 5: 3}.get(node)
@@ -44,11 +44,12 @@ def test_all_nodes_get_a_route_or_none(driven):
         for came_by in range(4)
         for node in range(8)
     }
-    for came_by, node, port in ((1, 0, 2), (1, 6, 3), (3, 5, 1)):
+    for came_by, node, port in ((1, 0, 2), (1, 6, 3), (3, 5, 1), (0, 0, 2), (0, 6, 3)):
         expected["responses", came_by, node] = port
     expected |= {("hits", came_by, 2): 1 for came_by in range(4)}
     assert entered == expected
     assert card.heard("uplinks") == 0b1100
+    assert card.log.count("write_route") == 8 + 2 + 1 + 1  # inputs 0 and 1 are written as one
 
 
 def test_settings(driven):

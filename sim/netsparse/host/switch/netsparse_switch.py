@@ -72,8 +72,12 @@ class NetSparseSwitch:
             if any(not 0 <= port < ports for port in some):
                 raise ValueError(f"{name} must be some of 0 to {ports - 1}: {sorted(some)}")
         self._enter({node: routes.get(node) for node in range(nodes)}, (1 << ports) - 1, EVERY)
+        inputs: dict[tuple[tuple[int, int], ...], int] = {}  # ports with the same routes
         for port, own in responses.items():
-            self._enter(own, 1 << port, RESPONSES)
+            key = tuple(sorted(own.items()))
+            inputs[key] = inputs.get(key, 0) | 1 << port
+        for own, mask in inputs.items():
+            self._enter(dict(own), mask, RESPONSES)
         self._enter(hits, (1 << ports) - 1, HITS)
         self.registers.write(uplinks=sum(1 << port for port in set(uplinks)))
 
