@@ -98,43 +98,66 @@ STRUCTURES = {
 }
 
 
-def structure_of(path: tuple[str, ...]) -> str:
-    """Return the structure that a module at ``path``, by classes, is part of."""
-    length = next(n for n in range(len(path), 0, -1) if path[:n] in STRUCTURES)
-    return STRUCTURES[path[:length]]
+#: those of a SNIC that figure 20 shows, whose bars have no numbers
+EXTENSIONS = {
+    ("Snic", "RigUnit"): "SNIC: RIG units",
+    ("Snic", "FilterCache", "UnitCache"): "SNIC: L1",
+    ("Snic", "FilterCache"): "SNIC: L2",
+    ("Snic", "Concatenator"): "SNIC: concatenation",
+    ("Snic", "Deconcatenator"): "SNIC: deconcatenation",
+}
+STORED = {"memory MB": 3.5}  #: of all extensions of a SNIC (section 9.5)
 
 
-def netsparse(synthesis: Synthesis) -> Comparisons | None:
-    """Compare with NetSparse's Table 9: each structure's share of a RIG unit's resources."""
-    units = synthesis.of_class("RigUnit")
-    if not units:
-        return None
-    names = [*AREA, *(name for name in STRUCTURES.values() if name not in AREA)]
-    amounts = {name: {"LUT %": 0.0, "FF %": 0.0, "memory %": 0.0} for name in names}
+def compared(
+    synthesis: Synthesis,
+    root: ModuleEstimate,
+    structures: Mapping[tuple[str, ...], str],
+    paper: Mapping[str, Mapping[str, float | None]],
+) -> list[Comparison]:
+    """Return a row for each structure in ``root``; "a: b" counts as "a", too."""
+    names = dict.fromkeys([*paper, *structures.values()])
+    amounts = {name: {"LUT": 0.0, "FF": 0.0, "memory": 0.0} for name in names}
 
     def add(module: ModuleEstimate, path: tuple[str, ...], times: int) -> None:
-        name = structure_of(path)
-        bits = sum(memory.bits * memory.depth for memory in module.memories)
-        figures = {"LUT %": module.own.luts, "FF %": module.own.ff, "memory %": bits}
-        for where in {name, name.partition(":")[0]}:
-            for column, figure in figures.items():
-                amounts[where][column] += times * figure
+        starts = (path[:n] for n in range(len(path), 0, -1))
+        if name := next((structures[start] for start in starts if start in structures), ""):
+            bits = sum(memory.bits * memory.depth for memory in module.memories)
+            figures = {"LUT": module.own.luts, "FF": module.own.ff, "memory": bits}
+            for where in {name, name.partition(":")[0]}:
+                for column, figure in figures.items():
+                    amounts[where][column] += times * figure
         for child, count in module.children.items():
             below = synthesis.modules[child]
             add(below, (*path, below.component), times * count)
 
-    add(units[0], ("RigUnit",), 1)
-    whole = {column: sum(amounts[name][column] for name in AREA) for column in amounts["Rest"]}
-    shares = {
-        name: {column: percent(figure, whole[column]) for column, figure in figures.items()}
-        for name, figures in amounts.items()
+    add(root, (root.component,), 1)
+    whole = {
+        column: sum(amounts[name][column] for name in paper) for column in ("LUT", "FF", "memory")
     }
+    return [
+        Comparison(
+            part=name,
+            paper=paper.get(name, {}),
+            own={f"{column} %": percent(figure, whole[column]) for column, figure in own.items()}
+            | {"memory MB": round(own["memory"] / 8 / MEGABIT, 3)},
+        )
+        for name, own in amounts.items()
+    ]
+
+
+def netsparse(synthesis: Synthesis) -> Comparisons | None:
+    """Compare with NetSparse's Table 9 and figure 20: shares of a RIG unit, and of a SNIC."""
+    units = synthesis.of_class("RigUnit")
+    if not units:
+        return None
+    areas = {name: {"area %": share} for name, share in AREA.items()}
+    rows = compared(synthesis, units[0], STRUCTURES, areas)
+    for snic in synthesis.of_class("Snic"):
+        rows += compared(synthesis, snic, EXTENSIONS, {"SNIC": STORED})
     return Comparisons(
-        title=f"NetSparse, Table 9: shares of a RIG unit ({units[0].name})",
-        rows=tuple(
-            Comparison(part=name, paper={"area %": AREA.get(name)}, own=shares[name])
-            for name in names
-        ),
+        title=f"NetSparse, Table 9: shares of a RIG unit ({units[0].name}); figure 20: of a SNIC",
+        rows=tuple(rows),
     )
 
 

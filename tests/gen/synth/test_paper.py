@@ -63,5 +63,22 @@ def test_table_nine_gives_each_structure_its_share():
     }
     assert rows["LSQ"].own["FF %"] == 75
     assert rows["Idx buffer"].own["memory %"] == 50
-    paper = [row.paper["area %"] for row in rows.values() if row.paper["area %"] is not None]
-    assert paper == [12, 53, 12, 10, 13]
+    assert [row.paper["area %"] for row in rows.values() if row.paper] == [12, 53, 12, 10, 13]
+
+
+def test_figure_twenty_gives_each_extension_its_share():
+    """What hosts, registers and rings take counts nowhere; a cache's own units are the L1s."""
+    children = {"unit": 2, "cache": 1, "con": 1, "fifo": 3, "host": 1}
+    snic = synthesis_of(
+        module("fifo", "Fifo", Resources(lut=10), memory=memory(8, 1 << 20)),
+        module("unit", "RigUnit", Resources(lut=20), children={"fifo": 1}),
+        module("near", "UnitCache", Resources(lut=5), memory=memory(32, 1 << 18)),
+        module("cache", "FilterCache", Resources(lut=20), children={"near": 2, "fifo": 1}),
+        module("con", "Concatenator", Resources(lut=25)),
+        module("host", "HostReader", Resources(lut=99), children={"fifo": 1}),
+        module("snic", "Snic", Resources(lut=99), children=children),
+    )
+    rows = [row for row in netsparse(snic).rows if row.part.startswith("SNIC")]
+    assert [row.own["LUT %"] for row in rows] == [100, 48, 8, 24, 20, 0]
+    assert [row.own["memory MB"] for row in rows] == [5, 2, 2, 1, 0, 0]
+    assert rows[0].paper == {"memory MB": 3.5}
