@@ -1,3 +1,3 @@
 """Names how rows are divided among nodes, for those who import no libraries."""
 
-BLOCKS, METIS, HYPERGRAPH = PARTITIONS = "blocks", "metis", "hypergraph"
+BLOCKS, METIS, HYPERGRAPH, SCATTERED = PARTITIONS = "blocks", "metis", "hypergraph", "scattered"

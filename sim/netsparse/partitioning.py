@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from gen.base.errors import unknown
-from sim.netsparse.partition_names import BLOCKS, HYPERGRAPH, METIS, PARTITIONS
+from sim.netsparse.partition_names import BLOCKS, HYPERGRAPH, METIS, PARTITIONS, SCATTERED
 from sim.workloads.files import InputError
 from sim.workloads.hypergraphs import parts_of
 from sim.workloads.metis import metis, undirected
@@ -22,8 +22,10 @@ def arranged(matrix: csr_array, nodes: int, how: str, seed: int) -> tuple[csr_ar
     Columns, which name rows of the dense matrix, are in the same order. METIS takes a nonzero as an
     edge, and cuts few. By ``hypergraph``, Mt-KaHyPar minimises, summed over the rows of the dense
     matrix, the nodes that need a row and do not have it: each of these nodes must send at least one
-    PR for that row. Both give nodes nearly the same nonzeros. Another ``how`` is a file with the
-    node of each row (.npy, or text with a number a line). UserError if there is none of this name,
+    PR for that row. Both give nodes nearly the same nonzeros. By ``scattered``, each node has a
+    block, in the order of the blocks' numbers with their bits reversed, so that blocks next to each
+    other are far apart in the network. Another ``how`` is a file with the node of each row (.npy,
+    or text with a number a line). UserError if there is none of this name,
     InputError for one that is damaged or does not fit, and without the partitioner.
     """
     rows = matrix.indptr.size - 1
@@ -34,6 +36,10 @@ def arranged(matrix: csr_array, nodes: int, how: str, seed: int) -> tuple[csr_ar
         owner = metis(undirected(matrix), nodes, seed, weights)
     elif how == HYPERGRAPH:
         owner = parts_of(nets_of(matrix), rows, nodes, seed, weights=weights.tolist())
+    elif how == SCATTERED:
+        bits = (nodes - 1).bit_length()
+        blocks = sorted(range(nodes), key=lambda block: f"{block:0{bits}b}"[::-1])
+        owner = np.argsort(blocks)[Partition.blocks(rows, nodes).owner(np.arange(rows))]
     else:
         if not Path(how).exists():
             raise unknown("file or partition", how, PARTITIONS)

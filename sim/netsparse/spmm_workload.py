@@ -54,10 +54,11 @@ class SpmmWorkload(Workload):
     )
     partition: str = setting(
         BLOCKS,
-        "Give each node a block of as many rows (blocks), rows of which few nonzeros name rows of"
-        " others (metis), rows that need few rows of others (hypergraph), or those that a file"
-        " says, with the node of each row (.npy, or text with one a line).",
-        metavar="blocks|metis|hypergraph|PATH",
+        "Give each node a block of as many rows (blocks), far from the next ones (scattered), rows"
+        " of which few nonzeros name rows of others (metis), rows that need few rows of others"
+        " (hypergraph), or those that a file says, with the node of each row (.npy, or text with"
+        " one a line).",
+        metavar="blocks|metis|hypergraph|scattered|PATH",
     )
     racks: int = setting(
         1,

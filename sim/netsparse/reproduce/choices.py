@@ -27,10 +27,12 @@ class Choice:
     source: str
     quote: str
     setting: str  #: field of a point
-    values: Mapping[str, Any]  #: of the setting, by the name that the figure shows
+    #: of the setting, or of several fields, by the name that the figure shows
+    values: Mapping[str, Any]
     explained: str = ""  #: what the values mean, behind what is run
     note: str = ""
     claims: Callable[[Lines], list[Claim]]
+    only: Sequence[str] = ()  #: matrices that are run at all; all if empty
     quick: Sequence[str] = ()  #: matrices that are enough for a quick figure; all if empty
     panels: Mapping[str, Callable[[Outcome], float]] = field(
         default_factory=lambda: {"speed-up over SUOpt": lambda outcome: outcome.speed_up}
@@ -41,14 +43,15 @@ class Choice:
         points = {item.family: Point(subject=item, elements=ELEMENTS) for item in subjects}
         return {
             family: {
-                name: replace(point, **{self.setting: value}) for name, value in self.values.items()
+                name: replace(point, **value if isinstance(value, dict) else {self.setting: value})
+                for name, value in self.values.items()
             }
             for family, point in points.items()
         }
 
     def of_all(self, subjects: Sequence[Subject], quick: bool) -> Sequence[Subject]:
         """Return the matrices that are run."""
-        some = self.quick if quick else ()
+        some = self.only or (self.quick if quick else ())
         return [item for item in subjects if not some or item.family in some]
 
     def points(self, subjects: Sequence[Subject], quick: bool) -> list[Point]:

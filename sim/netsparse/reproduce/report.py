@@ -25,7 +25,7 @@ from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.spines import SPINES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
-from sim.netsparse.reproduce.topology import TOPOLOGY
+from sim.netsparse.reproduce.topology import FAR, TOPOLOGY
 from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
@@ -40,7 +40,8 @@ OF_RUNS = {
     "cpus": (end_to_end.points, end_to_end.cpus),
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
-    **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, ADAPTED, TOPOLOGY)},
+    **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, ADAPTED)},
+    **{each.name: (each.points, each.figure) for each in (TOPOLOGY, FAR)},
     "balance": (balance.points, balance.figure),
     "egress-cache": (balance.points, egress_cache.figure),
     "ablation": (ablation.points, ablation.figure),

@@ -28,6 +28,7 @@ FIGURES = (
     "adapted-batch",
     "cpus",
     "topology",
+    "far-nodes",
     "calibration",
 )
 LONG = ("tail-node-rtl",)  #: figures that take hours, made only where they are named

@@ -105,7 +105,7 @@ def bad_files(folder):
         (["--nodes", "3"], "from 2 to the 2 of the build: 3"),
         (["--nodes", "3", "--racks", "2"], "3 are not divisible by 2 racks"),
         (["--nodes", "8", "--topology", "dragonfly:2x2"], "in this hardware, which has no"),
-        (["--partition", "blocs"], "did you mean blocks? there are: blocks, metis, hypergraph"),
+        (["--partition", "blocs"], "did you mean blocks? there are: blocks, metis, hyper"),
         (["--nodes", "8", "--topology", "ring"], "topology must be leaf-spine, hyperx:"),
         (["--nodes", "4", "--racks", "2", "--set", "nodes=2"], "from 2 to the 2 of the build: 4"),
         (["--nodes", "66", "--racks", "2"], "at most 32 together, the ports of its switch"),

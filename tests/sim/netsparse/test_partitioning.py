@@ -8,11 +8,11 @@ from gen.base.errors import UserError
 from gen.designs.catalogue import find_design
 from sim.netsparse.builds import build_gather
 from sim.netsparse.golden.redundancy import redundancy
-from sim.netsparse.partition_names import PARTITIONS
 from sim.netsparse.partitioning import arranged, nets_of
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.files import InputError
+from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import web
 
 
@@ -42,13 +42,24 @@ def test_rows_are_in_the_order_of_their_nodes(tmp_path, rng, name):
     assert result.has_sorted_indices
 
 
+@pytest.mark.parametrize(("nodes", "blocks"), [(5, [0, 4, 2, 1, 3]), (8, [0, 4, 2, 6, 1, 5, 3, 7])])
+def test_scattered_blocks_are_far_from_the_next_ones(nodes, blocks):
+    """Each node has the block whose number has its bits reversed, with what its rows need."""
+    matrix, whole = web(), Partition.blocks(1000, nodes)
+    result, partition = arranged(matrix, nodes, "scattered", 1)
+    begin, own = whole.boundaries, np.array(partition.boundaries)
+    order = np.concatenate([np.arange(begin[block], begin[block + 1]) for block in blocks])
+    assert np.diff(own).tolist() == [begin[block + 1] - begin[block] for block in blocks]
+    assert (result != csr_array(matrix[order][:, order])).nnz == 0
+
+
 def test_partitioners_need_fewer_properties_of_others(rng):
     """Of a road map whose junctions are numbered at random, with as many nonzeros at each node."""
     road = matrix_for("europe:nodes=4,rows=3000", 4, 1)
     order = rng.permutation(road.shape[0])
     road = csr_array(road[order][:, order])
     useful = {}
-    for how in PARTITIONS:
+    for how in ("blocks", "metis", "hypergraph"):
         result, partition = arranged(road, 4, how, 1)
         useful[how] = redundancy(result, partition).useful
         if how != "blocks":

@@ -3,6 +3,7 @@
 import pytest
 
 from sim.netsparse.reproduce import balance
+from sim.netsparse.reproduce.runs import useful
 from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 
 
@@ -23,3 +24,6 @@ def test_claims_hold_or_fail(ends, fails):
     reported = broken(drawn.claims)
     assert [text[: len(start)] for text, start in zip(reported, fails, strict=True)] == fails
     assert drawn.shown[0]["half of them"] == "50%"
+    need = [useful(FEW[0].matrix, FEW[0].partition, node) for node in range(128)]
+    share = 1 - sum(need) / 128 / max(need)
+    assert drawn.shown[0]["if rows took equally long"] == f"{share:.0%}"
