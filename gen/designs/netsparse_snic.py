@@ -111,8 +111,11 @@ DESIGN = Design(
     shells={
         "vitis": Card(
             component="hdl.vitis.kernels:SnicKernel",
-            # The filter has a channel of HBM, and a bit in it for each idx.
-            presets={"small": IN_A_CHANNEL, "u280": {**IN_A_CHANNEL, "idx_bits": 31}},
+            # The filter has a channel of HBM, a bit in it for each idx, and one way for its clock.
+            presets={
+                "small": IN_A_CHANNEL,
+                "u280": {**IN_A_CHANNEL, "idx_bits": 31, "filter_ways": 1},
+            },
             preset="u280",
         ),
     },

@@ -98,8 +98,7 @@ def library_at(path: Path) -> Any:
     number, word = ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint32)
     library.xrt_registers_read.argtypes = ctypes.c_void_p, number, word
     library.xrt_registers_write.argtypes = ctypes.c_void_p, number, number
-    flag = ctypes.POINTER(ctypes.c_int)
-    library.xrt_registers_wait.argtypes = ctypes.c_void_p, number, flag
+    library.xrt_registers_wait.argtypes = ctypes.c_void_p, number, ctypes.POINTER(ctypes.c_int)
     library.xrt_registers_close.argtypes = (ctypes.c_void_p,)
     return library
 
