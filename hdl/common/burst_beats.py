@@ -75,24 +75,24 @@ class BurstBeats(Component):
         beat = Signal(self.params.beat, reset_less=True)
         left = Signal(8, reset_less=True)
         burst = self.bursts.payload
-        m.d.comb += [
-            self.beats.payload.eq(beat),
-            self.bursts.ready.eq(~self.beats.valid | (self.beats.ready & beat.last)),
-        ]
-        with m.If(self.bursts.ready):
-            m.d.sync += [
-                self.beats.valid.eq(self.bursts.valid),
-                *(beat[name].eq(burst[name]) for name in self.params.identifier),
-                beat.index.eq(burst.addr[self.params.offset_bits :]),
-                beat.last.eq(burst.len == 0),
-                beat.plain.eq(
-                    (burst.burst == Burst.INCR) & (burst.size == self.params.offset_bits)
-                ),
-                left.eq(burst.len),
-            ]
-        with m.Elif(self.beats.ready):
-            m.d.sync += [
-                beat.index.eq(beat.index + 1),
-                beat.last.eq(left == 1),
-                left.eq(left - 1),
-            ]
+        begins = ~self.beats.valid | beat.last  # the next beat is that of another burst
+        moves = ~self.beats.valid | self.beats.ready  # it comes late: an enable, and no more
+        m.d.comb += [self.beats.payload.eq(beat), self.bursts.ready.eq(begins & moves)]
+        with m.If(moves):
+            with m.If(begins):
+                m.d.sync += [
+                    self.beats.valid.eq(self.bursts.valid),
+                    *(beat[name].eq(burst[name]) for name in self.params.identifier),
+                    beat.index.eq(burst.addr[self.params.offset_bits :]),
+                    beat.last.eq(burst.len == 0),
+                    beat.plain.eq(
+                        (burst.burst == Burst.INCR) & (burst.size == self.params.offset_bits)
+                    ),
+                    left.eq(burst.len),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    beat.index.eq(beat.index + 1),
+                    beat.last.eq(left == 1),
+                    left.eq(left - 1),
+                ]

@@ -90,14 +90,14 @@ class Fifo(Component):
         m.d.comb += [self.i.ready.eq(free), push.eq(self.i.valid & free & ~passed)]
         places = [self.count_places(m, "write_at", push), self.count_places(m, "read_at", pop)]
         fresh = self.add_words(m, push, pop, *places)
-        rises, falls = [free.eq(stored != depth - 1)], [free.eq(1)]
+        # ``pop`` often comes late, and is the enable of these registers only.
+        with m.If(push ^ pop):
+            m.d.sync += stored.eq((stored + Mux(push, 1, -1))[: len(stored)])
+            m.d.sync += filled.eq(push | (stored != 1))
+            if self.params.refuses:
+                m.d.sync += free.eq(~push | (stored != depth - 1))
         if not self.params.refuses:
-            rises = falls = []
             expect(m, self, comes_to_a_free_place=lambda: ~push | (stored != depth))
-        with m.If(push & ~pop):
-            m.d.sync += [stored.eq(stored + 1), filled.eq(1), *rises]
-        with m.If(pop & ~push):
-            m.d.sync += [stored.eq(stored - 1), *falls, filled.eq(stored != 1)]
         m.d.comb += self.level.eq(stored)
         if self.params.stages:
             self.add_stages(m, fresh, filled, pop, stored, passed)

@@ -22,8 +22,8 @@ class ReservedFifoParams(ShapedParams, suffix="{width}x{depth}"):
 
     @property
     def fifo(self) -> FifoParams:
-        """Return the sizes of the FIFO that holds the beats that have come."""
-        return FifoParams(shape=self.shape, depth=self.depth, style="distributed")
+        """Return the sizes of the FIFO of beats that have come, each of which has a place."""
+        return FifoParams(shape=self.shape, depth=self.depth, style="distributed", refuses=False)
 
 
 class ReservedFifo(Component):

@@ -64,10 +64,19 @@ fills_and_empties = filling(__name__, draw)
 
 @crossed(stalls=[*STALLS, (never, always)], us=100)
 async def counts_what_is_inside(dut, stalls):
-    """It does in every cycle, up to its capacity."""
+    """It does in every cycle, up to its capacity; what is inside is offered, and room is used."""
     bench = await Bench(dut).begin(after_anything=True)
-    levels, (source,), (sink,) = bench.record("", "level"), bench.sources, bench.sinks
+    levels, (source,), (sink,) = (
+        bench.record("", "level", "o_valid", "i_ready"),
+        bench.sources,
+        bench.sinks,
+    )
     bench.offer(draw(2 * stated("capacity") + 50)[0], stalls)
     await bench.wait(300)
     inside = [bisect_left(source.cycles, at) - bisect_left(sink.cycles, at) for at in levels.cycles]
     assert [item["level"] for item in levels.beats] == inside
+    depth, latency = bench.params.depth, 1 + bench.params.stages  # through the memory
+    for at, item in levels.take().items():
+        offered = bisect_left(source.cycles, at + 1 - latency) > bisect_left(sink.cycles, at)
+        assert item["o_valid"] >= offered
+        assert item["i_ready"] or item["level"] >= depth

@@ -32,14 +32,15 @@ MUTANTS = mutants_of(
     [FifoProof, ArbiterProof],
     """
     @hdl.common.fifo; FifoProof; Fifo
-    full one too late; free.eq(stored != depth - 1) => free.eq(stored != depth); full_as_said
-    full one too early; free.eq(stored != depth - 1) => free.eq(stored != depth - 2); full_as_said
-    full for ever; [free.eq(1)] => []; full_as_said
-    filled without the first; filled.eq(1) => filled.eq(stored != 0); comes_to_the_output
+    full one too late; (stored != depth - 1)) => (stored != depth)); full_as_said
+    full one too early; (stored != depth - 1)) => (stored != depth - 2)); full_as_said
+    full for ever; free.eq(~push | => free.eq(free &; full_as_said
+    filled without the first; filled.eq(push | => filled.eq(filled & (stored != 1) |;
+        comes_to_the_output
     waits to be asked; leaves = ~valid | self.o.ready => leaves = self.o.ready; comes_to_the_output
     does not wrap; place.eq(0) => place.eq(1); leaves_unchanged_in_its_turn
     reads on while it waits; pop.eq(filled & advance) => pop.eq(filled); none_lost_or_invented
-    empty one too late; filled.eq(stored != 1) => filled.eq(1); none_leaves_from_nothing
+    empty one too late; filled.eq(push | (stored != 1)) => filled.eq(1); none_leaves_from_nothing
     changes while it waits; with m.If(leaves): => with m.If(1):; waits_unchanged
     overlooks the output; Cat(valid, holds) => Cat(0, holds); level_counts
     @hdl.common.stream_arbiter; ArbiterProof; StreamArbiter
