@@ -32,7 +32,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         if not design.within and design.preset != LEAST:
             progress(f"estimating {name}")
             _, figures = synth(name)
-            result += levels(f"{name} by itself, {design.preset}", figures)
+            result += levels(f"{name} by itself, {design.preset}", figures, FASTER.get(name, 0))
         for card, entry in design.cards.items():
             named = (preset for preset in entry.presets if preset.startswith(card))
             for preset in dict.fromkeys((entry.preset, *named)):

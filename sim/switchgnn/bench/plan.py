@@ -28,7 +28,8 @@ SHARES = (0.02, 0.1, 0.2)  #: shares of the memory that all features of all vert
 FEW, MANY = 8, 128  #: workers
 SECONDS = 60  #: CPU time that a plan of a million edges may take
 MILLION = "reddit:scale=1.2"  #: about a million edges between 128 workers
-DENSE = ("reddit:scale=0.5", "yelp", "products")  #: graphs whose rows are compared with ports
+#: graphs whose rows are compared with ports; the first one is as dense as Reddit itself
+DENSE = ("reddit:degree=489", "reddit:scale=0.5", "yelp", "products")
 LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
 
 
