@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, crossed
+from sim.harness.streams import STALLS, Sink, benched, crossed
 from sim.harness.verilator import simulate
 
 
@@ -165,10 +165,9 @@ async def response_goes_to_who_requested(dut, stalls):
         assert all({*item.cycles} <= {*responses.cycles} for item in sinks)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def response_of_one_waits_alone(dut):
+@benched(Bench, us=100)
+async def response_of_one_waits_alone(bench):
     """All wait behind a unit that stops, but those for nobody are never in the way."""
-    bench = await Bench(dut).begin()
     units, responses, sinks = bench.params.units, bench.responses, bench.o
     sinks[0].stop()
     beats = [beat for beat in some_responses(units, 40)[0] if beat["pr"]["tid"] >= units]
@@ -176,9 +175,9 @@ async def response_of_one_waits_alone(dut):
     assert len(responses.cycles) == len(beats)
     stuck = beats[0] | {"pr": some_pr(tid=0), "last": 1}
     responses.append(stuck)
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     assert len(responses.cycles) == len(beats)
-    assert dut.o_0_valid.value
-    taker = Sink(dut, "o_0")
-    await ClockCycles(dut.clk, 5)
+    assert bench.dut.o_0_valid.value
+    taker = Sink(bench.dut, "o_0")
+    await bench.wait(5)
     assert taker.beats == [stuck]

@@ -12,9 +12,9 @@ from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
 from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, SnicCounters
 from sim.harness.bench import Bench
 from sim.harness.streams import strobe
-from sim.harness.verilator import simulate
 from tests.hdl.common.counters import registers_of, selected
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
+from tests.simulated import simulated
 
 NAMES = [name for name, _ in SNIC_COUNTERS.counters]
 FILTER = {
@@ -25,12 +25,10 @@ FILTER = {
     "write_error": "write_errors",
     "near": "near_hits",
 }
+PARAMS = replace(THREE_UNITS, filter_banks=2, filter_cache_bytes=512)
+REGISTERS = [*NAMES, "behind"]  #: the latter so that the bank can be entered
 
-
-def test_snic_counters():
-    params = replace(THREE_UNITS, filter_banks=2, filter_cache_bytes=512)
-    registers = [*NAMES, "behind"]  # the latter so that the bank can be entered
-    simulate(SnicCounters(params), __name__, registers=registers)
+test_snic_counters = simulated(SnicCounters, [PARAMS], __name__, registers=REGISTERS)
 
 
 def some(layout):

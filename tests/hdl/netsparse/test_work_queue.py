@@ -10,17 +10,16 @@ from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, crossed, cycle, often, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import Source, benched, crossed, cycle, often, start, started
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
+from tests.simulated import simulated
 
 CLIENTS = 0b101  # unit 1 is a server
 OTHERS = 0b010  # or the two others are
 
-
-def test_work_queue():
-    simulate(WorkQueue(THREE_UNITS), __name__)
+test_work_queue = simulated(WorkQueue, [THREE_UNITS], __name__)
 
 
 class Host(Bench):
@@ -142,25 +141,23 @@ ILLEGAL = [
 ]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def judges_requests(dut):
-    host = await Judged(dut).begin()
+@benched(Judged, us=100)
+async def judges_requests(host):
     for fields in ILLEGAL:
         assert await host.cause(**fields) is Cause.COMMAND, fields
         assert await host.cause() is Cause.DONE
     most = host.params.rig.most_property_bytes
     for fields in ({"property_bytes": most}, {"idx_address": 4, "wide": 0}):
         assert await host.cause(**fields) is Cause.DONE
-    dut.filter_illegal.value = 1
+    host.dut.filter_illegal.value = 1
     assert await host.cause() is Cause.DONE, "the filter is off"
-    dut.filter.value = 1
+    host.dut.filter.value = 1
     assert await host.cause() is Cause.COMMAND
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def judges_requests_of_the_ring(dut):
+@benched(Host, us=100)
+async def judges_requests_of_the_ring(host):
     """It judges them like the registers'; fields are whole, except for bits no address has."""
-    host = await Host(dut).begin()
     sink, ring = host.commands_0, host.fetched
     least = {"tag": 0, "idx_address": 0, "count": 0, "wide": 0, "property_address": 0}
     least |= {"property_bytes": 4, "watchdog": 0}
@@ -179,22 +176,21 @@ async def judges_requests_of_the_ring(dut):
     ]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def one_array_until_the_filter_is_cleared(dut):
+@benched(Judged, us=100)
+async def one_array_until_the_filter_is_cleared(host):
     """It is that of the first good request with the filter; it changes only at rest."""
-    host = await Judged(dut).begin()
     own = {"property_address": 0x1000, "property_bytes": 64}
     others = [own | {"property_address": 0x1040}, own | {"property_bytes": 60}]
     await host.cause(**others[0])  # without the filter
-    dut.filter.value = 1
+    host.dut.filter.value = 1
     assert await host.cause(**own | {"property_bytes": 6}) is Cause.COMMAND
     assert await host.cause(**own) is Cause.DONE
     for second in others:
         assert await host.cause(**second) is Cause.ARRAY
     assert await host.cause(**own) is Cause.DONE
-    dut.filter.value = 0
+    host.dut.filter.value = 0
     assert await host.cause(**others[0]) is Cause.DONE, "the filter is off"
-    dut.filter.value = 1
+    host.dut.filter.value = 1
     await host.end(6)
     await host.clear()
     assert await host.cause(**others[0]) is Cause.ARRAY, "one is still under way"
@@ -212,12 +208,11 @@ async def one_array_until_the_filter_is_cleared(dut):
     assert [await host.cause(**item) is Cause.ARRAY for item in requested] == expected
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def as_many_as_there_can_be_are_under_way(dut):
+@benched(Judged, us=100)
+async def as_many_as_there_can_be_are_under_way(host):
     """An array stays until the last has ended; those that no unit got do not count."""
-    host = await Judged(dut).begin()
     ring = host.fetched
-    dut.filter.value = 1
+    host.dut.filter.value = 1
     own, other = ({"property_address": at, "property_bytes": 64} for at in (0x1000, 0x2000))
     most = host.params.units * (host.params.rig.commands + 2)
 
@@ -245,11 +240,10 @@ async def as_many_as_there_can_be_are_under_way(dut):
 ARRAYS = [(0, 128, (2, 3, 4, 5, 6)), (0xFFFFFFFC, 60, (2, 3, 4, 5, 6, 7)), (0, 64, (7,))]
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def arrays_differ_by_any_bit(dut):
+@benched(Judged, us=400)
+async def arrays_differ_by_any_bit(host):
     """Addresses and sizes differ, with each bit set and not."""
-    host = await Judged(dut).begin()
-    dut.filter.value = 1
+    host.dut.filter.value = 1
     for address, size, size_bits in ARRAYS:
         await host.clear()
         own = {"property_address": address, "property_bytes": size}
@@ -377,23 +371,21 @@ async def what_no_unit_can_do_is_completed_by_none(dut, clients):
     assert not reported_registers.done()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def keeps_its_latencies(dut):
-    host = await Host(dut).begin()
+@benched(Host, us=100)
+async def keeps_its_latencies(host):
     sink, ring = host.commands_0, host.fetched
-    await ClockCycles(dut.clk, 2)
+    await ClockCycles(host.dut.clk, 2)
     ring.append({"verdict": Verdict.LEGAL, "unit": 0, "request": host.request()})
     await sink.wait_for(1)
     assert sink.cycles[0] - ring.cycles[0] == WorkQueue.fetched_latency
-    await ClockCycles(dut.clk, 2)
+    await ClockCycles(host.dut.clk, 2)
     begun = cycle()
     assert await host.submit(0, host.request())
     assert sink.cycles[1] - begun - 1 == WorkQueue.submit_latency
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def keeps_completions_in_order(dut):
-    host = await Host(dut).begin()
+@benched(Host, us=100)
+async def keeps_completions_in_order(host):
     sources = host.completions
     for source in sources:
         source.stall = often
@@ -404,18 +396,18 @@ async def keeps_completions_in_order(dut):
         completion = {"tag": random.getrandbits(16), "cause": random.choice(list(Cause))}
         provided[unit].append(completion)
         sources[unit].append(completion)
-    await ClockCycles(dut.clk, 400)
+    await ClockCycles(host.dut.clk, 400)
     assert COMPLETIONS <= sum(len(source.cycles) for source in sources) < count, "has no end"
     result = [[], [], []]
     for _ in range(count):
         completion = await host.read_completion()
         result[completion["unit"]].append(completion["completion"])
     assert result == provided
-    await ClockCycles(dut.clk, 10)
-    assert not dut.completion_valid.value
-    dut.next.value = 1  # of nothing: no harm
-    await ClockCycles(dut.clk, 10)
-    dut.next.value = 0
+    await ClockCycles(host.dut.clk, 10)
+    assert not host.dut.completion_valid.value
+    host.dut.next.value = 1  # of nothing: no harm
+    await ClockCycles(host.dut.clk, 10)
+    host.dut.next.value = 0
     sources[1].append({"tag": 5, "cause": Cause.DONE})
     expected = {"unit": 1, "completion": {"tag": 5, "cause": Cause.DONE}}
     assert await host.read_completion() == expected

@@ -25,10 +25,7 @@ class ConcatenatorProof(Component):
     """
 
     def __init__(self, params: SmallParams) -> None:
-        super().__init__(
-            params,
-            inputs(params) | {"leaves": In(1)},
-        )
+        super().__init__(params, inputs(params) | {"leaves": In(1)})
 
     def build(self, m: Module) -> None:
         params = self.params

@@ -22,13 +22,7 @@ class MarkOrderProof(Component):
     peeks = {"second": "dut.second"}
 
     def __init__(self, params: SmallParams) -> None:
-        super().__init__(
-            params,
-            expires=In(1),
-            arrives=In(1),
-            ready=In(1),
-            second=In(params.mark),
-        )
+        super().__init__(params, expires=In(1), arrives=In(1), ready=In(1), second=In(params.mark))
 
     def build(self, m: Module) -> None:
         m.submodules.dut = dut = granted(MarkOrder(self.params))

@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.arrivals import Arrivals
@@ -10,22 +9,13 @@ from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, crossed, cycle
 from sim.harness.upset import start_upset
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize("payload", [False, True])
-def test_arrivals(payload):
-    params = ConcatenatorParams(
-        payload=payload,
-        nodes=6,
-        mtu=9216,
-        most_property_bytes=4096,
-        pool=148,
-        destinations=8,
-        groups=payload,
-    )
-    simulate(Arrivals(params), __name__)
+MOST = {"nodes": 6, "mtu": 9216, "most_property_bytes": 4096, "pool": 148, "destinations": 8}
+SIZES = [ConcatenatorParams(payload=payload, groups=payload, **MOST) for payload in (False, True)]
+test_arrivals = simulated(Arrivals, SIZES, __name__)
 
 
 class Surroundings:

@@ -1,12 +1,12 @@
 import random
 
-import cocotb
 import pytest
 
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from sim.harness.bench import Bench
 from sim.harness.plays import played
+from sim.harness.streams import benched
 from sim.harness.verilator import simulate
 from tests.long import short_and_long
 
@@ -23,10 +23,9 @@ def test_beat_ring(payload, most):
     simulate(BeatRing(params), __name__)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def any_window(dut):
+@benched(Bench, us=50)
+async def any_window(bench):
     """A window shows what lies there, as far as its beats have come."""
-    bench = await Bench(dut).begin()
     params = bench.params
     beats, lane, with_header = [], None, False
     full, windows, cycles, expected = 0, 0, [], []
@@ -52,7 +51,7 @@ async def any_window(dut):
         full += len(beats) == params.places
         if turns:
             lane, with_header = (0, True) if restarts else (begin, begins)
-    seen = await played(dut, cycles, dict.fromkeys(expected[0]))
+    seen = await played(bench.dut, cycles, dict.fromkeys(expected[0]))
     for record, octets in zip(seen, expected, strict=True):
         for name, known in octets.items():
             assert record[name].to_bytes(64, "little")[: len(known)] == known

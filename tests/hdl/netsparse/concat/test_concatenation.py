@@ -6,16 +6,13 @@ from cocotb.triggers import Timer
 from hdl.netsparse.concat.concatenation import Concatenation
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
+from tests.simulated import simulated
 
 PR = 18  #: bytes in front of a property
 
-
-def test_concatenation():
-    params = ConcatenatorParams(
-        payload=True, nodes=4, mtu=600, most_property_bytes=256, groups=True
-    )
-    simulate(Concatenation(params), __name__)
+PARAMS = ConcatenatorParams(payload=True, nodes=4, mtu=600, most_property_bytes=256, groups=True)
+test_concatenation = simulated(Concatenation, [PARAMS], __name__)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")

@@ -1,13 +1,13 @@
 import random
 from collections import Counter
+from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import SPARE_QUEUES, ConcatenatorParams
-from sim.harness.streams import STALLS, always, crossed, cycle, edges, never, often, rarely
+from sim.harness.streams import STALLS, always, benched, crossed, cycle, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Reason
 from tests.hdl.netsparse.concat.concatenator_bench import (
@@ -65,9 +65,8 @@ def mixed(params, count, *, lengths=(4,), nodes=None, errors=0.0):
     ]
 
 
-@crossed(stalls=STALLS)
-async def every_pr_leaves_once(dut, stalls):
-    bench = await ConcatenatorBench(dut, stalls.value).begin()
+@benched(ConcatenatorBench, stalls=STALLS)
+async def every_pr_leaves_once(bench):
     params = bench.params
     lengths = some_lengths(params, 2)
     await bench.send(mixed(params, 250, lengths=lengths, nodes=9, errors=0.05))
@@ -181,9 +180,8 @@ def max_prs(params, pr):
     return 1 if pr.kind is Kind.ERROR else (params.mtu - 64) // pr.wire_bytes
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def errors_wait_for_nobody(dut):
-    bench = await ConcatenatorBench(dut).begin()
+@benched(ConcatenatorBench)
+async def errors_wait_for_nobody(bench):
     params = bench.params
     if params.payload:
         await bench.send([request(params, 1, 8) for _ in range(3)])
@@ -194,10 +192,9 @@ async def errors_wait_for_nobody(dut):
         assert bench.pr_counts == [1] * 5 + [6]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def errors_beside_expirations(dut):
+@benched(partial(ConcatenatorBench, delay=30))
+async def errors_beside_expirations(bench):
     """There are two marks in every cycle, one of which waits."""
-    bench = await ConcatenatorBench(dut, delay=30).begin()
     params = bench.params
     for _ in range(3 * params.payload):
         await bench.send([request(params, dest) for dest in range(6)])
@@ -209,31 +206,29 @@ async def errors_beside_expirations(dut):
     assert (bench.stall_cycles > 0) == params.payload
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def flush_lets_the_oldest_leave(dut):
+@benched(ConcatenatorBench)
+async def flush_lets_the_oldest_leave(bench):
     """One open packet leaves per cycle, from the oldest on, long before its time."""
-    bench = await ConcatenatorBench(dut).begin()
     dests = [1, 0, 3, 2][: bench.params.nodes]
     await bench.send([request(bench.params, dest) for _ in range(3) for dest in dests])
     while len(bench.entered) < len(bench.requests):
-        await RisingEdge(dut.clk)
+        await bench.edge
     assert not bench.marked
     flushed = cycle() + 1
-    dut.flush.value = 1
+    bench.dut.flush.value = 1
     ledger = await bench.finish(flushed)
     assert set(ledger.reasons) == {Reason.FLUSHED}
     assert [packet.prs[0].request.dest for packet in ledger.packets] == dests
     assert bench.marked == list(range(flushed, flushed + len(dests)))
-    dut.flush.value = 0
+    bench.dut.flush.value = 0
     await bench.send([request(bench.params, dests[0])])
     ledger = await bench.finish(flushed)
     assert ledger.reasons[-1] == Reason.EXPIRED
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def stalled_output_delays_no_mark(dut):
+@benched(partial(ConcatenatorBench, stalls=(rarely, always)))
+async def stalled_output_delays_no_mark(bench):
     """Packets are marked in time while none can leave."""
-    bench = await ConcatenatorBench(dut, (rarely, always)).begin()
     params = bench.params
     nodes = min(params.nodes, params.queues - 4, 30)
     await bench.send(mixed(params, 3 * nodes, lengths=(4,), nodes=nodes))
@@ -246,29 +241,27 @@ async def stalled_output_delays_no_mark(dut):
     assert bench.stall_cycles == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def backlog_stops_the_input(dut):
+@benched(partial(ConcatenatorBench, stalls=(never, always)))
+async def backlog_stops_the_input(bench):
     """The output stops until the input does; then everything leaves without a pause."""
-    bench = await ConcatenatorBench(dut, (never, always)).begin()
     params = bench.params
     sending = cocotb.start_soon(bench.send(mixed(params, 2500, lengths=(64,), nodes=3)))
     while bench.stall_cycles < 2 * params.most_delay + 100:
-        await edges(dut.clk, 10)
+        await bench.wait(10)
         assert not sending.done()
     bench.axis.stall = often if random.random() < 0.5 else never
     await sending
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def full_backlog_of_single_prs(dut):
+@benched(partial(ConcatenatorBench, stalls=(never, always)))
+async def full_backlog_of_single_prs(bench):
     """Packets of a PR each fill what there is for packets, long before all lines are taken."""
-    bench = await ConcatenatorBench(dut, (never, always)).begin()
     # None is as long as that before it; in a large EQ the last entry has a number of all bits.
     prs = [request(bench.params, 0, (4, 8)[k % 2]) for k in range(400)]
     sending = cocotb.start_soon(bench.send(prs))
     while bench.stall_cycles < 100:
-        await edges(dut.clk, 10)
+        await bench.wait(10)
     assert len(bench.entered) == bench.params.packets
     bench.axis.stall = never
     await sending
@@ -276,22 +269,20 @@ async def full_backlog_of_single_prs(dut):
     assert set(bench.pr_counts) == {1}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def every_pr_is_forgotten_by_a_reset(dut):
-    bench = await ConcatenatorBench(dut, (never, often)).begin()
+@benched(partial(ConcatenatorBench, stalls=(never, often)))
+async def every_pr_is_forgotten_by_a_reset(bench):
     for _ in range(2):
         await bench.send(mixed(bench.params, random.randrange(30, 60), lengths=(64,), nodes=3))
         await bench.reset()
-        bench = await ConcatenatorBench(dut, (never, often)).begin(first=False)
+        bench = await ConcatenatorBench(bench.dut, (never, often)).begin(first=False)
         assert bench.dut.empty.value
     await bench.send(mixed(bench.params, 100, lengths=(64,), nodes=5))
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def order_of_a_full_and_an_expired_packet(dut):
+@benched(partial(ConcatenatorBench, delay=20))
+async def order_of_a_full_and_an_expired_packet(bench):
     """A queue fills when it expires, at every distance of the two."""
-    bench = await ConcatenatorBench(dut, delay=20).begin()
     params = bench.params
     for distance in range(10, 30):
         await bench.send([request(params, 0)])
@@ -301,9 +292,8 @@ async def order_of_a_full_and_an_expired_packet(dut):
     await bench.finish()
 
 
-@crossed(stalls=STALLS)
-async def full_range_of_lengths(dut, stalls):
-    bench = await ConcatenatorBench(dut, stalls.value).begin()
+@benched(ConcatenatorBench, stalls=STALLS)
+async def full_range_of_lengths(bench):
     params = bench.params
     lengths = list(range(4, params.most_property_bytes + 1, 4))
     random.shuffle(lengths)
@@ -313,11 +303,8 @@ async def full_range_of_lengths(dut, stalls):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(length=[4, 16, 64, 512])
-@cocotb.parametrize(nodes=[1, 2])
-async def responses_in_full_packets(dut, length, nodes):
-    bench = await ConcatenatorBench(dut).begin()
+@benched(ConcatenatorBench, length=[4, 16, 64, 512], nodes=[1, 2])
+async def responses_in_full_packets(bench, length, nodes):
     per_packet = {4: 65, 16: 42, 64: 17, 512: 2}[length]
     packets = 8 * nodes
     dests = [k % nodes for k in range(packets * per_packet)]
@@ -345,9 +332,8 @@ async def reads_in_packets_of(dut, count):
     await rotate(dut, count, 4, 512)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def reads_in_full_packets(dut):
-    bench = await ConcatenatorBench(dut, delay=30).begin()
+@benched(partial(ConcatenatorBench, delay=30))
+async def reads_in_full_packets(bench):
     await bench.send([request(bench.params, 5, 512) for _ in range(30 * 8)])
     ledger = await bench.finish()
     assert bench.pr_counts == [30] * 8
@@ -367,9 +353,8 @@ async def reads_for_random_destinations(dut, stalls):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def wrap_around_of_time(dut):
-    bench = await ConcatenatorBench(dut).begin()
+@benched(ConcatenatorBench)
+async def wrap_around_of_time(bench):
     for _ in range(40):
         await bench.send(mixed(bench.params, random.randrange(1, 30), nodes=4))
         await bench.wait(random.randrange(100))
@@ -378,9 +363,8 @@ async def wrap_around_of_time(dut):
     await bench.finish()
 
 
-@crossed(stalls=STALLS)
-async def exhausted_pool_marks_the_oldest(dut, stalls):
-    bench = await ConcatenatorBench(dut, stalls.value).begin()
+@benched(ConcatenatorBench, stalls=STALLS)
+async def exhausted_pool_marks_the_oldest(bench):
     # Few destinations run out of lines, many run out of queues.
     await bench.send(mixed(bench.params, 150, lengths=(512,), nodes=4))
     await bench.send(mixed(bench.params, 300, lengths=(64,)))
@@ -388,9 +372,8 @@ async def exhausted_pool_marks_the_oldest(dut, stalls):
     assert ledger.reasons.count(Reason.EXHAUSTED) > 20
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def exhausted_lines_mark_the_oldest(dut):
-    bench = await ConcatenatorBench(dut).begin()
+@benched(ConcatenatorBench)
+async def exhausted_lines_mark_the_oldest(bench):
     params = bench.params
     dests = [0, 1, 2, 3, 4, 5] * 20  # as many packets of an MTU are more than the pool
     await bench.send([request(params, dest, 128) for dest in dests])
@@ -398,10 +381,9 @@ async def exhausted_lines_mark_the_oldest(dut):
     assert Reason.EXHAUSTED in ledger.reasons
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def virtual_queues_at_full_rate(dut):
+@benched(ConcatenatorBench)
+async def virtual_queues_at_full_rate(bench):
     """Two PRs come for each destination: an old packet is marked for every new one."""
-    bench = await ConcatenatorBench(dut).begin()
     dests = [dest for dest in range(128) for _ in range(2)] * 4
     await bench.send([request(bench.params, dest) for dest in dests])
     ledger = await bench.finish()
@@ -411,10 +393,9 @@ async def virtual_queues_at_full_rate(dut):
     assert taken <= ideal(bench, bench.pr_counts) + bench.params.most_delay + 100
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def virtual_queues_of_a_pr_alone(dut):
+@benched(partial(ConcatenatorBench, delay=40))
+async def virtual_queues_of_a_pr_alone(bench):
     """It gets the queue after those of earlier packets, and is seen in each of them."""
-    bench = await ConcatenatorBench(dut, delay=40).begin()
     params = bench.params
     for before in range(1, params.queues - SPARE_QUEUES):
         await bench.send([request(params, dest) for dest in range(before)])
@@ -424,9 +405,8 @@ async def virtual_queues_of_a_pr_alone(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def jumbo_packets(dut):
-    bench = await ConcatenatorBench(dut, (rarely, rarely)).begin()
+@benched(partial(ConcatenatorBench, stalls=(rarely, rarely)))
+async def jumbo_packets(bench):
     await bench.send(mixed(bench.params, 12, lengths=(4096,)))
     await bench.send([request(bench.params, 0, 4) for _ in range(900)])
     await bench.send(mixed(bench.params, 40, lengths=some_lengths(bench.params, 2)))
@@ -435,17 +415,16 @@ async def jumbo_packets(dut):
     assert {2, 416} <= set(bench.pr_counts)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def jumbo_packets_take_every_line(dut):
+@benched(partial(ConcatenatorBench, stalls=(never, always), concatenate=0))
+async def jumbo_packets_take_every_line(bench):
     """PRs are large, then small; the last wait for a line, not for packets."""
-    bench = await ConcatenatorBench(dut, (never, always), concatenate=0).begin()
     params = bench.params
     large = params.lines // params.pr_lines
     lengths = [params.most_property_bytes] * large + [4] * (params.packets - large)
     prs = [request(params, k % 2, length) for k, length in enumerate(lengths)]
     sending = cocotb.start_soon(bench.send(prs))
     while bench.stall_cycles < 300:
-        await edges(dut.clk, 10)
+        await bench.wait(10)
     left = params.lines - large * params.pr_lines
     assert large + left <= len(bench.entered) < len(prs) - 2
     bench.axis.stall = never

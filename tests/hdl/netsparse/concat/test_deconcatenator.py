@@ -5,14 +5,13 @@ from functools import partial
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, crossed, never
+from sim.harness.streams import STALLS, Sink, benched, never
 from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.hdl.netsparse.concat.concatenator_bench import number, verdict
 from tests.rejects import rejects
@@ -152,9 +151,8 @@ class DeconcatenatorBench(Bench):
         )
 
 
-@crossed(stalls=STALLS)
-async def unpacks_every_size(dut, stalls):
-    bench = await DeconcatenatorBench(dut, stalls).begin()
+@benched(DeconcatenatorBench, stalls=STALLS)
+async def unpacks_every_size(bench):
     lengths = list(range(bench.params.most_property_bytes, 0, -4 if bench.params.payload else -128))
     packets = [bench.packet(length=length) for length in lengths * (200 // len(lengths) or 1)]
     random.shuffle(packets)
@@ -163,10 +161,9 @@ async def unpacks_every_size(dut, stalls):
     assert await bench.drain() == {None: len(packets)}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def keeps_the_rate(dut):
+@benched(DeconcatenatorBench)
+async def keeps_the_rate(bench):
     """Packets come back to back: a beat moves in or out per cycle, whichever are more."""
-    bench = await DeconcatenatorBench(dut).begin()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 4092)
     for length in lengths:
@@ -192,10 +189,9 @@ async def keeps_the_rate(dut):
     await bench.drain()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def zeros_and_ones(dut):
+@benched(partial(DeconcatenatorBench, node=0))
+async def zeros_and_ones(bench):
     """PRs' fields have the least and the largest value, for node 0."""
-    bench = await DeconcatenatorBench(dut, node=0).begin()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     packet = bench.packet(bench.params.most_property_bytes, 2, kind)
     least = {"src": 0, "tid": 0, "idx": 0, "id": 0}
@@ -311,19 +307,17 @@ def any_packet(bench):
     return beats
 
 
-@crossed(stalls=STALLS, ms=5)
-async def drops_what_is_malformed(dut, stalls):
-    bench = await DeconcatenatorBench(dut, stalls).begin()
+@benched(DeconcatenatorBench, stalls=STALLS, ms=5)
+async def drops_what_is_malformed(bench):
     for _ in range(2500 if bench.params == RESPONSES else 1500):
         await bench.send(any_packet(bench))
     counts = await bench.drain()
     assert all(counts[reason] > 10 for reason in [None, *Drop])
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def the_mtu_to_the_byte(dut):
+@benched(DeconcatenatorBench)
+async def the_mtu_to_the_byte(bench):
     """What is longer is oversize, though it is wrong in other ways as well; nothing else is."""
-    bench = await DeconcatenatorBench(dut).begin()
     mtu = bench.params.mtu
     whole = mtu // 64 * 64
     sizes = [*range(mtu - 2, mtu + 4), *(whole + k for k in (-1, 0, 1, 63, 64, 65, 128))]
@@ -336,10 +330,9 @@ async def the_mtu_to_the_byte(dut):
     assert counts == {Drop.OVERSIZE: over, Drop.LENGTH: len(sizes) - over}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def bad_packets_take_no_time(dut):
+@benched(DeconcatenatorBench)
+async def bad_packets_take_no_time(bench):
     """The input never waits for them, and a good one after them is as early as without."""
-    bench = await DeconcatenatorBench(dut).begin()
     for _ in range(10):
         await bench.send([(random.getrandbits(512), FULL, k == 299, 0) for k in range(300)])
         for _ in range(20):
@@ -355,10 +348,9 @@ async def bad_packets_take_no_time(dut):
     assert (await bench.drain())[None] == 10
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def waits_for_the_sink(dut):
+@benched(DeconcatenatorBench)
+async def waits_for_the_sink(bench):
     """At least two packets of MTU size wait inside, then axis does; none is lost."""
-    bench = await DeconcatenatorBench(dut).begin()
     bench.prs.stop()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     packets = [bench.packet(4, max_prs(kind, 4, bench.params.mtu), kind) for _ in range(8)]
@@ -368,9 +360,9 @@ async def waits_for_the_sink(dut):
             await bench.send(to_beats(packet.to_bytes()))
 
     sending = cocotb.start_soon(send_all())
-    await ClockCycles(dut.clk, 300)
-    assert not dut.axis_tready.value
+    await bench.wait(300)
+    assert not bench.dut.axis_tready.value
     assert len(bench.axis.cycles) >= 2 * bench.params.beats
-    bench.prs = Sink(dut, "prs")
+    bench.prs = Sink(bench.dut, "prs")
     await sending
     assert await bench.drain() == {None: 8}

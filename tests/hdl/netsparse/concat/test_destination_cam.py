@@ -6,12 +6,10 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.destination_cam import DestinationCam
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_destination_cam():
-    params = ConcatenatorParams(payload=True, nodes=100, pool=64, destinations=9)
-    simulate(DestinationCam(params), __name__)
+PARAMS = ConcatenatorParams(payload=True, nodes=100, pool=64, destinations=9)
+test_destination_cam = simulated(DestinationCam, [PARAMS], __name__)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

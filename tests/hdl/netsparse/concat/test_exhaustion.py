@@ -7,14 +7,12 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, C
 from hdl.netsparse.concat.exhaustion import SETTLING, Exhaustion
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_exhaustion():
-    params = ConcatenatorParams(
-        payload=False, nodes=100, mtu=800, most_property_bytes=64, pool=40, destinations=12
-    )
-    simulate(Exhaustion(params), __name__)
+PARAMS = ConcatenatorParams(
+    payload=False, nodes=100, mtu=800, most_property_bytes=64, pool=40, destinations=12
+)
+test_exhaustion = simulated(Exhaustion, [PARAMS], __name__)
 
 
 async def begin(dut):

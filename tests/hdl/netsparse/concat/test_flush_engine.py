@@ -10,15 +10,13 @@ from hdl.netsparse.concat.flush_engine import FlushEngine
 from hdl.netsparse.concat.line_memory import LineMemory
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
-from sim.harness.verilator import simulate
 from sim.netsparse.links import Receiver
+from tests.simulated import simulated
 
-
-def test_flush_engine():
-    params = ConcatenatorParams(
-        payload=True, nodes=4, mtu=600, most_property_bytes=256, pool=40, destinations=8
-    )
-    simulate(FlushEngine(params), __name__)
+PARAMS = ConcatenatorParams(
+    payload=True, nodes=4, mtu=600, most_property_bytes=256, pool=40, destinations=8
+)
+test_flush_engine = simulated(FlushEngine, [PARAMS], __name__)
 
 
 class Lines:

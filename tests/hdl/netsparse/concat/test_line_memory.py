@@ -1,24 +1,23 @@
 import random
 
-import cocotb
 import numpy as np
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, GROUPS, PIECE_BYTES, PIECES, LineMemory
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
+from tests.simulated import simulated
 
 UNKNOWN = -1  #: what a byte is that was not written
 
+test_line_memory = simulated(
+    LineMemory, [ConcatenatorParams(payload=True, nodes=4, pool=64)], __name__
+)
 
-def test_line_memory():
-    simulate(LineMemory(ConcatenatorParams(payload=True, nodes=4, pool=64)), __name__)
 
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def each_group_has_a_line_of_its_own(dut):
+@benched(Bench, us=100)
+async def each_group_has_a_line_of_its_own(bench):
     """It is compared with bytes in lines; without a step, what is read does not change."""
-    bench = await Bench(dut).begin()
     params = bench.params
     places = np.arange(LINE_BYTES)
     memory = np.full((params.lines, LINE_BYTES), UNKNOWN)

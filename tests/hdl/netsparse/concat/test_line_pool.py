@@ -6,14 +6,12 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_line_pool():
-    params = ConcatenatorParams(
-        payload=False, nodes=4, mtu=300, most_property_bytes=64, pool=23, destinations=8
-    )
-    simulate(LinePool(params), __name__)
+PARAMS = ConcatenatorParams(
+    payload=False, nodes=4, mtu=300, most_property_bytes=64, pool=23, destinations=8
+)
+test_line_pool = simulated(LinePool, [PARAMS], __name__)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

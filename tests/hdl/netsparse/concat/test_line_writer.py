@@ -1,19 +1,15 @@
 import random
 
-import cocotb
-import pytest
-
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, PIECE_BYTES, PIECES
 from hdl.netsparse.concat.line_writer import LineWriter
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize("payload", [False, True])
-def test_line_writer(payload):
-    simulate(LineWriter(ConcatenatorParams(payload=payload, nodes=2)), __name__)
+SIZES = [ConcatenatorParams(payload=payload, nodes=2) for payload in (False, True)]
+test_line_writer = simulated(LineWriter, SIZES, __name__)
 
 
 def written(lines, write, pieces):
@@ -28,9 +24,8 @@ def written(lines, write, pieces):
     }
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def bytes_go_where_the_packet_goes_on(dut):
-    bench = await Bench(dut).begin()
+@benched(Bench)
+async def bytes_go_where_the_packet_goes_on(bench):
     params = bench.params
     cycles, expected = [], []
     # Every offset with beats of the most bytes, then every number of bytes.

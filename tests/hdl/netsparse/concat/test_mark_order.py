@@ -7,12 +7,10 @@ from hdl.netsparse.concat.mark_order import MarkOrder
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import crossed, never, often
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_mark_order():
-    params = ConcatenatorParams(payload=False, nodes=4, mtu=600)
-    simulate(MarkOrder(params), __name__)
+PARAMS = ConcatenatorParams(payload=False, nodes=4, mtu=600)
+test_mark_order = simulated(MarkOrder, [PARAMS], __name__)
 
 
 @crossed(busy=[0.2, 0.5, 1.0])

@@ -1,21 +1,19 @@
 import random
+from functools import partial
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.packet_header import PacketHeader
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, always, benched, never
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
+from tests.simulated import simulated
 
-
-def test_packet_header():
-    params = ConcatenatorParams(
-        payload=True, nodes=1 << 16, mtu=9216, most_property_bytes=4096, pool=256
-    )
-    simulate(PacketHeader(params), __name__)
+PARAMS = ConcatenatorParams(
+    payload=True, nodes=1 << 16, mtu=9216, most_property_bytes=4096, pool=256
+)
+test_packet_header = simulated(PacketHeader, [PARAMS], __name__)
 
 
 def some_mark(params, length=None):
@@ -83,10 +81,9 @@ async def headers_are_right(dut, stalls, bases):
         assert sink.cycles == [at + PacketHeader.latency for at in source.cycles]
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-async def every_stage_holds_a_packet(dut):
+@benched(partial(Bench, stalls=(never, always)), us=10)
+async def every_stage_holds_a_packet(bench):
     """Each stage does while none is taken."""
-    bench = await Bench(dut, (never, always)).begin()
     bench.marks.extend([some_mark(bench.params)[0] for _ in range(2 * PacketHeader.latency)])
-    await ClockCycles(dut.clk, 4 * PacketHeader.latency)
+    await bench.wait(4 * PacketHeader.latency)
     assert len(bench.marks.cycles) == PacketHeader.latency

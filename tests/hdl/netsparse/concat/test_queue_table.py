@@ -2,7 +2,6 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge, Timer
 
 from hdl.common.packets import BEAT_BYTES
@@ -11,16 +10,15 @@ from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.bench import Bench
 from sim.harness.streams import crossed, never, often, rarely
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize("payload", [False, True])
-def test_queue_table(payload):
-    # Room for four PRs of 62 bytes, to the last byte.
-    params = ConcatenatorParams(
+SIZES = [  # room for four PRs of 62 bytes, to the last byte
+    ConcatenatorParams(
         payload=payload, nodes=3, mtu=384, most_property_bytes=128, pool=40, destinations=8
     )
-    simulate(QueueTable(params), __name__)
+    for payload in (False, True)
+]
+test_queue_table = simulated(QueueTable, SIZES, __name__)
 
 
 def arrivals(params, queue, length, *, alone, error):

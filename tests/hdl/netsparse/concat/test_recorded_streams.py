@@ -16,6 +16,7 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.concat.concatenator_bench import ConcatenatorBench, request, rotate
+from tests.simulated import simulated
 
 ROWS, NODES = 9914, 16
 CYCLES = "INGATHER_CYCLES"
@@ -52,9 +53,10 @@ def test_virtual_queues_keep_up(tmp_path, payload):
     assert 4 * virtual <= full
 
 
-def test_packets_of_reads():
-    params = ConcatenatorParams(payload=False, nodes=4)
-    simulate(Concatenator(params), __name__, test_filter="reads_in_packets_of")
+PARAMS = ConcatenatorParams(payload=False, nodes=4)
+test_packets_of_reads = simulated(
+    Concatenator, [PARAMS], __name__, test_filter="reads_in_packets_of"
+)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")

@@ -7,7 +7,7 @@ from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed
+from sim.harness.streams import STALLS, benched
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.long import short_and_long
@@ -109,15 +109,13 @@ class UnpackerBench(Bench):
         ]
 
 
-@crossed(stalls=STALLS, us=200)
-async def any_packets(dut, stalls):
-    bench = await UnpackerBench(dut, stalls).begin()
+@benched(UnpackerBench, stalls=STALLS, us=200)
+async def any_packets(bench):
     await bench.check([some(bench.params) for _ in range(150 * SMALL_MTU // bench.params.mtu)])
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-async def every_length(dut):
-    bench = await UnpackerBench(dut).begin()
+@benched(UnpackerBench, us=200)
+async def every_length(bench):
     params = bench.params
     kind = Kind.RESPONSE if params.payload else Kind.READ
     lengths = range(4, min(params.most_property_bytes, 512) + 1, 4 if params.payload else 64)
@@ -136,18 +134,16 @@ async def zeros_and_ones(dut):
     await bench.check([packet(kind, 4, 2, dest=0, bits=item) for item in bits])
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def latency(dut):
-    bench = await UnpackerBench(dut).begin()
+@benched(UnpackerBench, us=50)
+async def latency(bench):
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     (((first, *_), (beat, *_)),) = await bench.check([packet(kind, 4, 3)])
     assert beat - first == Unpacker.latency
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def nothing_is_lost_in_between(dut):
+@benched(UnpackerBench, us=50)
+async def nothing_is_lost_in_between(bench):
     """Packets follow without a pause: the side that has more to do has none."""
-    bench = await UnpackerBench(dut).begin()
     params = bench.params
     kind = Kind.RESPONSE if params.payload else Kind.READ
     size = params.most_property_bytes

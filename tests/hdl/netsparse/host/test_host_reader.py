@@ -1,10 +1,9 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.harness.streams import STALLS, crossed, often
+from sim.harness.streams import STALLS, benched, crossed, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
@@ -21,12 +20,7 @@ def test_host_reader(tmp_path, rng):
     run_bench(__name__, tmp_path, rng)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(
-    aligned=[True, False],
-    stalls=STALLS,
-    late=[0, 100],
-)
+@crossed(aligned=[True, False], stalls=STALLS, late=[0, 100])
 async def reads_random_properties(dut, aligned, stalls, late):
     bench, properties = await carry_out_random(dut, "read", aligned, stalls, late)
     if stalls.absent:
@@ -73,8 +67,7 @@ async def short_properties_one_a_cycle(dut, units, size, aligned, late):
     assert bench.cycles["beats"][0] - bench.cycles["r"][0] == HostReader.beat_latency
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(
+@crossed(
     case=[
         # Address, bytes, order, beats of the bus for each
         (0, 4096, True, 64),
@@ -110,12 +103,7 @@ async def no_more_in_flight_than_allowed(dut, size):
 async def only_properties_that_need_it_fail(dut, response, aligned):
     bad = 9000
     bench = RamBench(
-        dut,
-        aligned=aligned,
-        stall=often,
-        fail_read=1,
-        fail_read_beat=bad,
-        fail_response=response,
+        dut, aligned=aligned, stall=often, fail_read=1, fail_read_beat=bad, fail_response=response
     )
     await bench.begin()
     places = [
@@ -161,13 +149,12 @@ async def every_property_ends_with_a_broken_bus(dut, fault, size):
     assert not any(bench.failed)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_unit_waits_for_the_others_once(dut):
+@benched(RamBench, us=100)
+async def a_unit_waits_for_the_others_once(bench):
     """One that comes to a busy reader is next but one or two."""
-    bench = await RamBench(dut).begin()
     for number in range(200):
         bench.read(0, 128 * number, 128)
-    await ClockCycles(dut.clk, 50)
+    await bench.wait(50)
     requested = len(bench.requests[0].cycles)
     bench.read(3, 0, 4)
     await bench.until(201)

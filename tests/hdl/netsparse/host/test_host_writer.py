@@ -2,15 +2,13 @@ import random
 from collections import deque
 
 import cocotb
-import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Response
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, crossed, never, often
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, benched, crossed, never, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
@@ -21,16 +19,15 @@ from tests.hdl.netsparse.host.bench import (
     run_bench,
 )
 from tests.hdl.netsparse.host.places import expected_bursts, expected_strobes, spread
+from tests.simulated import simulated
 
 
 def test_host_writer(tmp_path, rng):
     run_bench(__name__, tmp_path, rng, test_filter="bench_")
 
 
-@pytest.mark.parametrize("units", [1, 2])
-def test_channels_of_host_writer(units):
-    params = HostParams(units=units, outstanding=24)
-    simulate(HostWriter(params), __name__, test_filter="alone_")
+CHANNELS = [HostParams(units=units, outstanding=24) for units in (1, 2)]
+test_channels_of_host_writer = simulated(HostWriter, CHANNELS, __name__, test_filter="alone_")
 
 
 @crossed(aligned=[True, False], stalls=STALLS, late=[0, 100])
@@ -76,8 +73,7 @@ async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
     assert bench.cycles["done"][0] - bench.cycles["b"][0] == HostWriter.done_latency
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(
+@crossed(
     case=[
         # Address, bytes, order, beats of the bus for each
         (0, 4096, True, 64),
@@ -149,10 +145,9 @@ async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
     assert not any(bench.failed)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def bench_a_unit_that_pauses_holds_up_the_others(dut):
+@benched(RamBench, us=100)
+async def bench_a_unit_that_pauses_holds_up_the_others(bench):
     """Nothing of theirs comes between its beats."""
-    bench = await RamBench(dut).begin()
     stops = iter([False, False, *[True] * 200])
     bench.properties[1].stall = lambda: next(stops, False)
     bench.write(1, 1000, 640)
@@ -306,15 +301,14 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
     assert channels.events.counts == {"property": len(places), "request": len(answers)}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def alone_a_silent_memory_is_abandoned(dut):
+@benched(Channels, us=100)
+async def alone_a_silent_memory_is_abandoned(channels):
     """Its properties fail, its late answers are nobody's, and the bus is used again."""
-    channels = await Channels(dut).begin()
-    dut.axi_awready.value = dut.axi_wready.value = 1
+    channels.dut.axi_awready.value = channels.dut.axi_wready.value = 1
     channels.write_all([(512 * k, 64) for k in range(3)])
     await channels.wait(50)
     await channels.report("tick")
-    assert not int(dut.bus.value) & 1
+    assert not int(channels.dut.bus.value) & 1
     assert channels.done == []
     await channels.report("tick")
     assert channels.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
@@ -322,7 +316,7 @@ async def alone_a_silent_memory_is_abandoned(dut):
     await channels.answer(3)
     assert channels.on_bus["dropped"] == 3
     await channels.report("revive")
-    assert not int(dut.bus.value)
+    assert not int(channels.dut.bus.value)
     channels.done.clear()
     channels.write_all([(512, 64)])
     await channels.wait(50)

@@ -1,19 +1,15 @@
 import random
 
-from cocotb.triggers import ClockCycles
-
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed, cycle
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, benched, cycle
 from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
+from tests.simulated import simulated
 
 MEMORY = random.Random(0).randbytes(1 << 13)
 
-
-def test_packer():
-    simulate(Packer(HostParams(units=3)), __name__)
+test_packer = simulated(Packer, [HostParams(units=3)], __name__)
 
 
 def beats_of(place, aligned, unit, failing):
@@ -28,9 +24,8 @@ def beats_of(place, aligned, unit, failing):
         yield {"valid": 1, "failed": failed, "lanes": beat, "data": content}
 
 
-@crossed(aligned=[True, False], stalls=STALLS)
-async def packs_one_property_after_another(dut, aligned, stalls):
-    bench = await Bench(dut, stalls).begin()
+@benched(Bench, aligned=[True, False], stalls=STALLS)
+async def packs_one_property_after_another(bench, aligned):
     component, stall = bench.component, bench.source_stall
     inputs, golden, due = [], [], []
     for number in range(400):
@@ -46,7 +41,7 @@ async def packs_one_property_after_another(dut, aligned, stalls):
         due.append(cycle() + len(inputs) + component.latency)
     seen = bench.record("", "beats")
     await bench.play(inputs)
-    await ClockCycles(dut.clk, 5)
+    await bench.wait(5)
     shown = {at: record["beats"] for at, record in seen.take().items() if record["beats"]["valid"]}
     beats, cycles = [*shown.values()], [*shown]
     for ((address, size), unit, failed), last in zip(golden, due, strict=True):

@@ -2,11 +2,11 @@
 
 import random
 from dataclasses import field
+from functools import partial
 
 import cocotb
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
@@ -16,7 +16,7 @@ from hdl.netsparse.host.pcie_path import PciePath
 from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, max_of_share
-from sim.harness.streams import crossed, edges, never, often
+from sim.harness.streams import benched, crossed, edges, never, often
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
@@ -183,8 +183,7 @@ def some_place():
     return max(0, min(address, SIZE - size)), size
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(
+@crossed(
     (
         ("stall", "settings"),
         [
@@ -192,7 +191,8 @@ def some_place():
             (often, {"stalled": 60, "split": 3, "window": 8, "boundary": 1}),
             (never, {"payload": 0, "split": 2, "window": 4}),
         ],
-    )
+    ),
+    ms=2,
 )
 async def every_unit_has_its_bytes(dut, stall, settings):
     """Reads and writes go at once, in places of their own, each unit's in its order."""
@@ -229,9 +229,8 @@ async def every_unit_has_its_bytes(dut, stall, settings):
         assert not any(bench.bus(path).values())
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def what_is_nowhere_fails_alone(dut):
-    bench = await PcieBench(dut).begin()
+@benched(PcieBench)
+async def what_is_nowhere_fails_alone(bench):
     places = [some_place() for _ in range(30)]
     wrong = [k % 5 == 3 for k in range(30)]
     for (address, size), item in zip(places, wrong, strict=True):
@@ -242,9 +241,8 @@ async def what_is_nowhere_fails_alone(dut):
         assert failed or octets[:size] == await bench.memory.read_memory(address, size)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def latencies_and_a_property_a_cycle(dut):
-    bench = await PcieBench(dut).begin()
+@benched(PcieBench)
+async def latencies_and_a_property_a_cycle(bench):
     path = PciePath(bench.host)
     await bench.cycles(bench.host.requester.reads.tags)  # until tags may be given
     bench.read(0, 128, 64)
@@ -261,11 +259,10 @@ async def latencies_and_a_property_a_cycle(dut):
     assert requested[63] - requested[0] == 63  # as many as there are tags
 
 
-@crossed(share=[20, 100])
-async def reads_keep_to_a_share(dut, share):
+@benched(PcieBench, share=[20, 100])
+async def reads_keep_to_a_share(bench, share):
     """Those of all units together have as much as that, within 2 percent, once they go."""
-    bench = await PcieBench(dut).begin()
-    dut.share.value = share
+    bench.dut.share.value = share
     sizes, rest = [[] for _ in bench.result], int(bytes_of_share(share, 4000, BEAT))
     while rest > 0:
         unit, size = random.randrange(len(sizes)), 4 * random.randrange(1, 64)
@@ -281,23 +278,22 @@ async def reads_keep_to_a_share(dut, share):
     assert had <= max_of_share(share, come[-1][0] - bench.requested.cycles[0], BEAT)
     begin, end = come[len(come) // 4], come[-1]  # in between nothing is left of what was saved
     had_share = (end[1] - begin[1]) / bytes_of_share(share, end[0] - begin[0], BEAT)
-    dut._log.info("%.4f of what the share allows", had_share)
+    bench.dut._log.info("%.4f of what the share allows", had_share)
     assert abs(had_share - 1) < 0.02
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_block_that_stands_still_is_silent(dut):
+@benched(PcieBench)
+async def a_block_that_stands_still_is_silent(bench):
     """A write that is stuck and a read without an answer are told, and both end."""
-    bench = await PcieBench(dut).begin()
-    dut.deaf.value = 1
+    bench.dut.deaf.value = 1
     bench.write(0, 64, random.randbytes(64))
     await bench.happens(lambda: len(bench.properties[0].cycles) == 1)
-    await ClockCycles(dut.clk, 40)
+    await bench.wait(40)
     assert not bench.bus("write")["silent"]
     for _ in range(3):
         await bench.say("tick")
     assert bench.bus("write")["silent"]
-    dut.deaf.value = 0
+    bench.dut.deaf.value = 0
     await bench.happens(lambda: bench.done[0] == 1)
     await bench.say("revive")
     assert not any(bench.bus("write").values())
@@ -397,10 +393,9 @@ async def keeps_still(bench):
     assert len(bench.requested.cycles) == sent
 
 
-@crossed(stop=[reset, lose_master], ms=2)
-async def the_function_is_reset_under_traffic(dut, stop):
+@benched(partial(PcieBench, window=8), stop=[reset, lose_master], ms=2)
+async def the_function_is_reset_under_traffic(bench, stop):
     """What was asked ends, right or failed; all fails until the buses are revived, then none."""
-    bench = await PcieBench(dut, window=8).begin()
     storm, units, before = Storm(bench), bench.host.units, (0, 0)
 
     async def one_each():
@@ -416,7 +411,7 @@ async def the_function_is_reset_under_traffic(dut, stop):
         for path in ("read", "write"):
             state = bench.bus(path)
             assert (state["broken"], state["silent"]) == (1, 0)
-        dut.function_master.value = 1
+        bench.dut.function_master.value = 1
         failed = await storm.over()
         assert failed[0] > before[0]
         assert failed[1] > before[1]
@@ -428,14 +423,13 @@ async def the_function_is_reset_under_traffic(dut, stop):
         assert await one_each() == before
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def what_is_refused_when_the_buses_are_revived_ends_as_it_began(dut):
+@benched(partial(PcieBench, window=8), ms=2)
+async def what_is_refused_when_the_buses_are_revived_ends_as_it_began(bench):
     """A property has several beats, and the revival comes with any of them."""
-    bench = await PcieBench(dut, window=8).begin()
     storm = Storm(bench)
     for _ in range(10):
         await reset(bench)
-        dut.function_master.value = 1
+        bench.dut.function_master.value = 1
         cocotb.start_soon(storm.run())
         await bench.cycles(random.randrange(30, 60))
         await bench.say("revive")

@@ -4,12 +4,10 @@ from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_lanes, expected_spans, random_size, spread
+from tests.simulated import simulated
 
-
-def test_request_beats():
-    simulate(RequestBeats(HostParams(units=3)), __name__)
+test_request_beats = simulated(RequestBeats, [HostParams(units=3)], __name__)
 
 
 @crossed(stalls=STALLS)

@@ -1,23 +1,18 @@
 import random
-
-import cocotb
-import pytest
-from cocotb.triggers import ClockCycles
+from functools import partial
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_splitter import RequestSplitter
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, crossed, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, always, benched, crossed, never
 from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spread
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize(
-    "params",
+test_request_splitter = simulated(
+    RequestSplitter,
     [HostParams(units=32), HostParams(units=2, address_bits=13, max_bytes=256)],
+    __name__,
 )
-def test_request_splitter(params):
-    simulate(RequestSplitter(params), __name__)
 
 
 def random_places(params, count):
@@ -56,9 +51,8 @@ async def requests_what_the_golden_model_says(dut, aligned, stalls):
         assert spread(out.cycles) == len(requests)  # a request every cycle
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-async def requests_without_waiting_to_be_heard(dut):
-    bench = await Bench(dut, (never, always)).begin()
+@benched(partial(Bench, stalls=(never, always)), us=10)
+async def requests_without_waiting_to_be_heard(bench):
     bench.properties.append({"address": 4, "bytes": 8, "unit": 0})
-    await ClockCycles(dut.clk, 10)
-    assert dut.requests_valid.value
+    await bench.wait(10)
+    assert bench.dut.requests_valid.value

@@ -6,11 +6,9 @@ from cocotb.triggers import Timer
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.rotator import Rotator
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_rotator():
-    simulate(Rotator(HostParams(units=1)), __name__)
+test_rotator = simulated(Rotator, [HostParams(units=1)], __name__)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="us")

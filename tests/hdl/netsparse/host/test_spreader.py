@@ -4,7 +4,6 @@ from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.spreader import Spreader
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import (
     BEAT,
     expected_lanes,
@@ -13,10 +12,9 @@ from tests.hdl.netsparse.host.places import (
     spread,
     words_of,
 )
+from tests.simulated import simulated
 
-
-def test_spreader():
-    simulate(Spreader(HostParams(units=3)), __name__)
+test_spreader = simulated(Spreader, [HostParams(units=3)], __name__)
 
 
 def turned(content, rotation):

@@ -13,14 +13,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import Sink, Source, Stream, always, cycle, edges, never
 
 SMALL = FilterCacheParams(
-    units=1,
-    banks=1,
-    cache_bytes=512,
-    ways=2,
-    unit_bytes=32,
-    idx_bits=16,
-    address_bits=16,
-    slots=4,
+    units=1, banks=1, cache_bytes=512, ways=2, unit_bytes=32, idx_bits=16, address_bits=16, slots=4
 )
 
 

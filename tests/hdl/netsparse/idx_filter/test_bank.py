@@ -9,30 +9,17 @@ from hdl.netsparse.idx_filter.bank import FilterBank
 from sim.harness.bench import Bench
 from sim.harness.plays import play
 from sim.harness.pulses import Pulses
-from sim.harness.streams import (
-    STALLS,
-    always,
-    crossed,
-    cycle,
-    mostly,
-    never,
-    often,
-    rarely,
-)
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, always, crossed, cycle, mostly, never, often, rarely
 from sim.netsparse.golden.idx_filter import line_address
 from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL
+from tests.simulated import simulated
 
 PARAMS = replace(SMALL, units=4, idx_bits=14, slots=64)
-
-
-def test_bank():
-    simulate(FilterBank(PARAMS), __name__)
-
-
 EVENTS = ("hit", "miss", "write_back", "failed")
 HANDSHAKES = ("requests_valid", "requests_ready", "answers_valid", "answers_ready", "idle")
+
+test_bank = simulated(FilterBank, [PARAMS], __name__)
 
 
 class Memory:

@@ -1,13 +1,13 @@
 import random
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
-import cocotb
 import numpy as np
 
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, crossed, cycle, until
+from sim.harness.streams import STALLS, Stalls, benched, crossed, cycle
 from sim.netsparse.golden.idx_filter import LINE_IDXS, image, line_address, line_count
 from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
@@ -120,9 +120,8 @@ def traffic(count, lines, places=LINE_IDXS, sets=0.4):
     ]
 
 
-@crossed(lines=[2, 12, 40], stalls=STALLS, us=400)
-async def one_unit_is_the_golden_sequence(dut, lines, stalls):
-    bench = await CacheBench(dut, stalls).begin()
+@benched(CacheBench, lines=[2, 12, 40], stalls=STALLS, us=400)
+async def one_unit_is_the_golden_sequence(bench, lines):
     model = bench.model()
     requests = traffic(500, lines, places=random.choice((4, 70, 512)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
@@ -137,10 +136,9 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
     assert bench.memory(columns) == image(model.bits[:columns]).tobytes()
 
 
-@crossed(lines=[2, 12], us=400)
-async def accesses_one_by_one_are_the_golden_ones(dut, lines):
+@benched(CacheBench, lines=[2, 12], us=400)
+async def accesses_one_by_one_are_the_golden_ones(bench, lines):
     """Each cache does with a request that has the filter to itself what the model does."""
-    bench = await CacheBench(dut).begin()
     model = bench.model()
     requests = traffic(150, lines, places=4 if lines == 2 else random.choice((4, 40)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
@@ -162,9 +160,8 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     assert bench.memory(columns) == image(model.memory[:columns]).tobytes()
 
 
-@crossed(lines=[1, 5, 40], stalls=STALLS, us=400)
-async def units_share_the_bits(dut, lines, stalls):
-    bench = await CacheBench(dut, stalls).begin()
+@benched(CacheBench, lines=[1, 5, 40], stalls=STALLS, us=400)
+async def units_share_the_bits(bench, lines):
     where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
     for number, unit in enumerate(bench.units):
         unit.send(where[number :: len(bench.units)])
@@ -181,10 +178,9 @@ async def units_share_the_bits(dut, lines, stalls):
     assert bench.memory(bench.columns) == image(bits).tobytes()
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def sets_are_seen_at_every_distance(dut):
+@benched(CacheBench, us=400)
+async def sets_are_seen_at_every_distance(bench):
     """Between a set and a lookup of its word stand up to seven other requests, of any kind."""
-    bench = await CacheBench(dut).begin()
     model = bench.model()
     lines = [0, bench.params.banks]  # of one bank, both cached
     requests = [(False, line * LINE_IDXS) for line in lines]
@@ -203,10 +199,9 @@ async def sets_are_seen_at_every_distance(dut):
     assert bench.memory(bench.columns) == image(model.bits[: bench.columns]).tobytes()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def lines_come_from_the_memory_and_go_back(dut):
+@benched(CacheBench, us=100)
+async def lines_come_from_the_memory_and_go_back(bench):
     """Each place of the cache is filled for the second time, with lines that have bits set."""
-    bench = await CacheBench(dut).begin()
     await bench.evict()
     params = bench.params
     count = params.banks * params.sets * params.ways
@@ -226,9 +221,8 @@ async def lines_come_from_the_memory_and_go_back(dut):
     assert bench.memory(len(bits)) == image(bits).tobytes()
 
 
-@crossed(consecutive=[True, False], us=100)
-async def one_lookup_a_cycle(dut, consecutive):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, consecutive=[True, False], us=100)
+async def one_lookup_a_cycle(bench, consecutive):
     lines = bench.params.banks * 2
     await bench.issue([(False, line * LINE_IDXS) for line in range(lines)])
     idxs = range(lines * LINE_IDXS)
@@ -241,10 +235,9 @@ async def one_lookup_a_cycle(dut, consecutive):
     assert min(a.answered - a.accepted for a in answers) >= FilterCache.near_latency
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def what_a_unit_knows_keeps_no_other_waiting(dut):
+@benched(CacheBench, us=100)
+async def what_a_unit_knows_keeps_no_other_waiting(bench):
     """All units look up one line's idxs: each has its answers from its own cache."""
-    bench = await CacheBench(dut).begin()
     idxs = range(16 * min(bench.params.unit_rows, LINE_IDXS // 16))
     await bench.issue([(True, idx) for idx in idxs])
     for unit in range(bench.params.units):
@@ -254,7 +247,7 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     for unit in bench.units:
         unit.send((False, random.choice(idxs)) for _ in range(300))
     await bench.wait(20)
-    assert not dut.idle.value, "banks have nothing to do, but units"
+    assert not bench.dut.idle.value, "banks have nothing to do, but units"
     await bench.finish()
     assert bench.events["near"] - near == 300 * len(bench.units)
     for first, unit in zip(firsts, bench.units, strict=True):
@@ -265,10 +258,9 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
         assert all(a.bit for a in answers)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def as_many_lookups_as_units(dut):
+@benched(CacheBench, us=100)
+async def as_many_lookups_as_units(bench):
     """Each unit is in a bank of its own: nobody is in anybody's way."""
-    bench = await CacheBench(dut).begin()
     params = bench.params
     count = min(params.units, params.banks)
     await bench.issue([(False, line * LINE_IDXS) for line in range(count)])
@@ -282,9 +274,8 @@ async def as_many_lookups_as_units(dut):
         assert cycles == list(range(cycles[0], cycles[0] + 300))
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def banks_are_fair(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=100)
+async def banks_are_fair(bench):
     for unit in bench.units:
         unit.send((False, random.randrange(512)) for _ in range(200))
     firsts = [len(unit.requested) for unit in bench.units]
@@ -345,9 +336,8 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
     assert not dut.broken.value
 
 
-@crossed(stalls=STALLS, us=400)
-async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
-    bench = await CacheBench(dut, stalls).begin()
+@benched(CacheBench, stalls=STALLS, us=400)
+async def clearing_waits_for_requests_and_holds_up_others(bench):
     for unit in bench.units:
         unit.send(traffic(500, 8, places=20))
     ends = [0]
@@ -359,7 +349,7 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
         bench.control(0)
         await bench.wait(2)
         bench.control(1)  # once more, when that has ended
-        while dut.busy.value:
+        while bench.dut.busy.value:
             bench.control(0)
             await bench.wait()
         ends.append(ended := cycle() - 1)
@@ -377,10 +367,9 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
     assert bench.memory(bench.columns) == image(bits).tobytes()
 
 
-@crossed(dirty=[False, True], us=100)
-async def a_failed_fill_fails_its_request(dut, dirty):
+@benched(CacheBench, dirty=[False, True], us=100)
+async def a_failed_fill_fails_its_request(bench, dirty):
     """This is so in each of the banks."""
-    bench = await CacheBench(dut).begin()
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
     for bank in range(params.banks):
@@ -400,12 +389,11 @@ async def a_failed_fill_fails_its_request(dut, dirty):
         answers = await bench.issue([(False, bad), (True, bad), (False, bad)])
         assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
         assert bench.events["fill_error"] == 3 * (bank + 1)
-    assert not dut.broken.value
+    assert not bench.dut.broken.value
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_failed_write_back_fails_everything(dut):
-    bench = await CacheBench(dut, columns=1 << 16).begin()
+@benched(partial(CacheBench, columns=1 << 16), us=100)
+async def a_failed_write_back_fails_everything(bench):
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
     first = (params.banks - 1) * LINE_IDXS  # of the last bank
@@ -413,24 +401,23 @@ async def a_failed_write_back_fails_everything(dut):
     bench.dram.bad_writes = {line_address(first, BASE)}
     answers = await bench.issue([(True, idx) for idx in idxs])
     assert [a.failed for a in answers][:-1] == [0] * params.ways
-    assert dut.broken.value
+    assert bench.dut.broken.value
     for unit in range(params.units):
         assert all(a.failed for a in await bench.issue(traffic(20, 3), unit))
     await bench.clear()  # its own write to this line fails as well
-    assert dut.broken.value
+    assert bench.dut.broken.value
     assert all(a.failed for a in await bench.issue(traffic(20, 3)))
     assert bench.events["write_error"] >= 2
     bench.dram.bad_writes = set()
     await bench.clear()
-    assert not dut.broken.value
+    assert not bench.dut.broken.value
     answers = await bench.issue([(False, idx) for idx in idxs])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0)] * len(idxs)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_silent_memory_is_abandoned(dut):
+@benched(CacheBench, us=100)
+async def a_silent_memory_is_abandoned(bench):
     """What it was asked fails, its late answer is nobody's, and it is used again when revived."""
-    bench = await CacheBench(dut).begin()
     await bench.fill_set(5)
     bench.dram.freeze()
     bench.units[0].send([(True, 5)])
@@ -448,15 +435,14 @@ async def a_silent_memory_is_abandoned(dut):
     assert dropped == 1
     await bench.report("revive")
     await bench.wait(3)
-    assert not int(dut.bus.value)
+    assert not int(bench.dut.bus.value)
     answers = await bench.issue([(False, 5), (True, 5), (False, 5)])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
-    assert not dut.broken.value
+    assert not bench.dut.broken.value
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_bank_that_waits_holds_up_no_other(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=100)
+async def a_bank_that_waits_holds_up_no_other(bench):
     params = bench.params
     if params.banks == 1:
         return
@@ -473,15 +459,14 @@ async def a_bank_that_waits_holds_up_no_other(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_reset_forgets_the_cache(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=100)
+async def a_reset_forgets_the_cache(bench):
     await bench.issue([(True, 5)])
-    dut.rst.value = 1
+    bench.dut.rst.value = 1
     await bench.wait(2)
-    dut.rst.value = 0
+    bench.dut.rst.value = 0
     await bench.wait(1)
-    assert dut.busy.value
-    await until(dut.clk, dut.busy, 0)
+    assert bench.dut.busy.value
+    await bench.until("busy", 0)
     assert not bench.dram.sources["b"].cycles[48:]
     assert [a.bit for a in await bench.issue([(False, 5)])] == [0]

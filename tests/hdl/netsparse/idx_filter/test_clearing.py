@@ -1,23 +1,20 @@
 import random
 from dataclasses import replace
 
-import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS
 from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.streams import crossed, cycle, never, often, start, until
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched, crossed, cycle, never, often, start, until
 from tests.hdl.netsparse.idx_filter.bench import SMALL
+from tests.simulated import simulated
 
 TOP = (1 << 20) - 3 * OPEN_ZEROS * LINE_BYTES  #: the highest base: room for all that is cleared
 
-
-def test_clearing():
-    params = replace(SMALL, banks=2, cache_bytes=2048, idx_bits=20, address_bits=20)
-    simulate(FilterClearing(params), __name__)
+PARAMS = replace(SMALL, banks=2, cache_bytes=2048, idx_bits=20, address_bits=20)
+test_clearing = simulated(FilterClearing, [PARAMS], __name__)
 
 
 class ClearingBench(Bench):
@@ -88,9 +85,8 @@ async def every_line_once(dut, stall):
         assert not dut.broken.value
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def bounded_time(dut):
-    bench = await ClearingBench(dut).begin()
+@benched(ClearingBench, us=100)
+async def bounded_time(bench):
     for lines in (0, 1, 100):
         took = await bench.clear(lines * LINE_IDXS, wait=3)
         assert took <= max(bench.count, lines) + 5 + 8

@@ -6,16 +6,15 @@ import cocotb
 import numpy as np
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
 from hdl.common.params import Params
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, crossed, cycle
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Sink, benched, cycle
 from tests.hdl.netsparse.idx_filter.bench import Dram
+from tests.simulated import simulated
 
 
 class FilterParams(Params, suffix="{cache.suffix}"):
@@ -71,9 +70,7 @@ PARAMS = FilterParams(
     port=FilterPortParams(lsq_entries=24, reserved=3, idx_bits=20, entry_bits=10),
 )
 
-
-def test_filter():
-    simulate(Filter(PARAMS), __name__)
+test_filter = simulated(Filter, [PARAMS], __name__)
 
 
 class FilterBench(Bench):
@@ -106,10 +103,9 @@ class FilterBench(Bench):
         return fetched
 
 
-@crossed(stalls=STALLS, lines=[2, 30], us=400)
-async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
+@benched(FilterBench, stalls=STALLS, lines=[2, 30], us=400)
+async def an_idx_is_set_once_by_each_unit(bench, lines):
     """As in a RIG unit, what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
-    bench = await FilterBench(dut, stalls).begin()
     idxs = [random.randrange(lines) * 512 + random.randrange(30) for _ in range(100)]
     orders = [random.choices(idxs, k=600) for _ in bench.lookups]
     tasks = [cocotb.start_soon(bench.gather(k, order)) for k, order in enumerate(orders)]
@@ -122,10 +118,9 @@ async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
     assert again == [[], []]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def one_lookup_a_cycle(dut):
+@benched(FilterBench, us=100)
+async def one_lookup_a_cycle(bench):
     """Two units look up random idxs, each in lines of its own that are cached."""
-    bench = await FilterBench(dut).begin()
     for lookups in (2, 1000):
         before = [len(results.beats) for results in bench.results]
         for k, source in enumerate(bench.lookups):
@@ -141,9 +136,8 @@ async def one_lookup_a_cycle(dut):
         assert results.cycles[2:] == [at + extra for at in sent]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def sets_are_done_while_no_result_is_taken(dut):
-    bench = await FilterBench(dut).begin()
+@benched(FilterBench, us=100)
+async def sets_are_done_while_no_result_is_taken(bench):
     for results in bench.results:
         results.stop()
     begun = cycle()
@@ -158,7 +152,7 @@ async def sets_are_done_while_no_result_is_taken(dut):
     bits = np.zeros(1024, int)
     for k in range(2):
         bits[k * 512 + 5 * np.arange(60)] = 1
-    bench.results = [Sink(dut, f"results_{k}") for k in range(2)]
+    bench.results = [Sink(bench.dut, f"results_{k}") for k in range(2)]
     for results in bench.results:
         await results.wait_for(40)
     for k, source in enumerate(bench.lookups):
@@ -169,6 +163,6 @@ async def sets_are_done_while_no_result_is_taken(dut):
         assert [beat["bit"] for beat in results.beats[40:]] == bits[
             k * 512 : (k + 1) * 512
         ].tolist()
-    await ClockCycles(dut.clk, 5)
-    assert dut.idle.value
+    await bench.wait(5)
+    assert bench.dut.idle.value
     assert bench.dram.idle

@@ -7,16 +7,15 @@ from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
 from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.streams import crossed, cycle, mostly, never
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import benched, crossed, cycle, mostly, never
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.idx_filter.bench import SMALL
+from tests.simulated import simulated
 
 BASE = 0x800
 MASK = (1 << 64) - 1
 
-
-def test_line_exchange():
-    simulate(LineExchange(SMALL), __name__)
+test_line_exchange = simulated(LineExchange, [SMALL], __name__)
 
 
 class ExchangeBench(Bench):
@@ -111,9 +110,8 @@ async def lines_change_places(dut, stall, base):
     assert params_in_simulator(FilterCacheParams).ways == 2
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def latency(dut):
-    bench = await ExchangeBench(dut).begin()
+@benched(ExchangeBench, us=50)
+async def latency(bench):
     for dirty in (False, True, False):
         took = await bench.exchange(dirty=dirty)
         memory = bench.filled.cycles[-1] - bench.fills.cycles[-1]

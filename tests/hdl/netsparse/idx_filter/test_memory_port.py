@@ -2,26 +2,23 @@ import itertools
 import random
 from dataclasses import replace
 
-import cocotb
-import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, crossed, never, often
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, always, benched, crossed, never, often
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram
+from tests.simulated import simulated
 
 SPACE = 1 << 12  #: bytes of memory for each bank: one half is read, the other written
 HIGH = (1 << 18) - 4 * SPACE  #: from here on there is room for all banks
+SIZES = [
+    replace(SMALL, banks=banks, cache_bytes=256 * banks, idx_bits=18, address_bits=18)
+    for banks in (1, 2, 4)
+]
 
-
-@pytest.mark.parametrize("banks", [1, 2, 4])
-def test_memory_port(banks):
-    size = {"banks": banks, "cache_bytes": 256 * banks}
-    params = replace(SMALL, **size, idx_bits=18, address_bits=18)
-    simulate(FilterMemoryPort(params), __name__)
+test_memory_port = simulated(FilterMemoryPort, SIZES, __name__)
 
 
 class PortBench(Bench):
@@ -188,9 +185,8 @@ async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
         assert all(bench.dram.contents[k * SPACE + at] == at + 1 for k in banks for at in places)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def a_fill_and_a_write_a_cycle(dut):
-    bench = await PortBench(dut).begin()
+@benched(PortBench, us=50)
+async def a_fill_and_a_write_a_cycle(bench):
     count = 60
     for k, (fills, backs) in enumerate(zip(bench.fills, bench.write_backs, strict=True)):
         for number in range(count):

@@ -9,7 +9,7 @@ from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Monitor, Sink, crossed, cycle, never
+from sim.harness.streams import STALLS, Monitor, Sink, benched, crossed, cycle, never
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -119,9 +119,8 @@ class PortBench(Bench):
         assert not self.cache.used
 
 
-@crossed(stalls=STALLS, us=200)
-async def answers_come_in_order(dut, stalls):
-    bench = await PortBench(dut, stalls, latency=shaken).begin()
+@benched(partial(PortBench, latency=shaken), stalls=STALLS, us=200)
+async def answers_come_in_order(bench):
     lookups, sets = beats(bench.params, 800), beats(bench.params, 300)
     bench.send(lookups, sets)
     await bench.check(lookups, sets)
@@ -149,9 +148,8 @@ async def one_lookup_a_cycle(dut):
     assert bench.results.cycles[0] == first + latency + extra
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def every_slot_is_used(dut):
-    bench = await PortBench(dut).begin()
+@benched(PortBench, us=100)
+async def every_slot_is_used(bench):
     params = bench.params
     bench.cache.hold = lambda request: True
     lookups, sets = beats(params, params.lsq_entries), beats(params, params.lsq_entries)
@@ -164,10 +162,9 @@ async def every_slot_is_used(dut):
     await bench.check(lookups, sets)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def sets_go_while_lookups_stand(dut):
+@benched(PortBench, us=100)
+async def sets_go_while_lookups_stand(bench):
     """No lookup is answered and no result is taken, and yet sets are done."""
-    bench = await PortBench(dut).begin()
     params = bench.params
     bench.cache.hold = lambda request: not request["set"]
     bench.results.stop()
@@ -179,15 +176,14 @@ async def sets_go_while_lookups_stand(dut):
     await bench.set_done.wait_for(len(sets))
     bench.cache.hold = lambda request: False
     await bench.wait(100)
-    assert not dut.idle.value
-    bench.results = Sink(dut, "results")
+    assert not bench.dut.idle.value
+    bench.results = Sink(bench.dut, "results")
     await bench.check(lookups, sets)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def sets_go_first(dut):
+@benched(PortBench, us=100)
+async def sets_go_first(bench):
     """While the way to the cache is shut both wait; the next request to leave is a set."""
-    bench = await PortBench(dut).begin()
     bench.cache.requests.stop()
     lookups, sets = beats(bench.params, 6), beats(bench.params, 3)
     bench.send(lookups)
@@ -197,7 +193,7 @@ async def sets_go_first(dut):
     await bench.wait(8)
     assert len(bench.lookups.cycles) == ahead
     assert not bench.sets.cycles
-    bench.cache.requests = Sink(dut, "requests", callback=bench.cache.take)
+    bench.cache.requests = Sink(bench.dut, "requests", callback=bench.cache.take)
     await bench.check(lookups, sets)
     assert [r["set"] for r in bench.cache.requests.beats] == (
         [0] * ahead + [1] * 3 + [0] * (6 - ahead)

@@ -2,23 +2,22 @@ import random
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, crossed, cycle
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, benched, cycle
+from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize(("first", "count"), [(0, 2), (3, 5), (8, 8)])
-def test_slot_ring(first, count):
-    params = SlotRingParams(first=first, count=count, lsq_entries=16, width=12)
-    simulate(SlotRing(params), __name__)
-
+SIZES = [
+    SlotRingParams(first=first, count=count, lsq_entries=16, width=12)
+    for first, count in ((0, 2), (3, 5), (8, 8))
+]
+test_slot_ring = simulated(SlotRing, SIZES, __name__)
 
 test_rejects = rejects(
     partial(SlotRingParams, count=8, lsq_entries=16, width=4),
@@ -73,10 +72,9 @@ class Filter:
         self.results.append({"stored": stored, "bit": 0, "failed": 0})
 
 
-@crossed(stalls=STALLS, delay=[1, 12], us=200)
-async def results_leave_in_order(dut, stalls, delay):
-    bench = await Bench(dut, stalls).begin()
-    params, judge = bench.params, Filter(dut, lambda: random.randint(1, delay))
+@benched(Bench, stalls=STALLS, delay=[1, 12], us=200)
+async def results_leave_in_order(bench, delay):
+    params, judge = bench.params, Filter(bench.dut, lambda: random.randint(1, delay))
     bench.i.extend(
         [
             {"stored": random.getrandbits(params.width) * (k != 9), "done": random.random() < 0.3}
@@ -85,8 +83,8 @@ async def results_leave_in_order(dut, stalls, delay):
     )
     await bench.o.wait_for(400)
     await bench.finish(o=judge.results)
-    assert dut.empty.value
-    assert dut.i_ready.value
+    assert bench.dut.empty.value
+    assert bench.dut.i_ready.value
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

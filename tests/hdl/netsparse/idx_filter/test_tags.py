@@ -2,20 +2,18 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.tags import FilterTags
 from sim.harness.plays import play
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.idx_filter.bench import SMALL
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize("ways", [1, 4])
-def test_tags(ways):
-    simulate(FilterTags(replace(SMALL, cache_bytes=256 * ways, ways=ways)), __name__)
+SIZES = [replace(SMALL, cache_bytes=256 * ways, ways=ways) for ways in (1, 4)]
+test_tags = simulated(FilterTags, SIZES, __name__)
 
 
 class Set:

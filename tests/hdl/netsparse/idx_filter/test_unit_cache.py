@@ -13,10 +13,11 @@ from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.plays import play
 from sim.harness.pulses import Pulses
-from sim.harness.streams import STALLS, Sink, always, crossed, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, always, benched, often, start
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
+from tests.simulated import simulated
 
 PARAMS = replace(SMALL, cache_bytes=1024, unit_bytes=16, idx_bits=14, slots=24)
 IDXS = 48 * 16  # six times what the cache holds
@@ -27,9 +28,7 @@ WATCHED = (
     *("answered", "answers_valid", "idle"),
 )
 
-
-def test_unit_cache():
-    simulate(UnitCache(PARAMS), __name__)
+test_unit_cache = simulated(UnitCache, [PARAMS], __name__)
 
 
 class Bank:
@@ -95,10 +94,9 @@ class CacheBench(Bench):
         return self.unit.requested[first:]
 
 
-@crossed(stalls=STALLS, spread=[20, 128, IDXS], us=400)
-async def bits_are_those_of_the_bank(dut, stalls, spread):
+@benched(CacheBench, stalls=STALLS, spread=[20, 128, IDXS], us=400)
+async def bits_are_those_of_the_bank(bench, spread):
     """At any pace a lookup finds what was set before it, and forgets when it is told to."""
-    bench = await CacheBench(dut, stalls).begin()
     for begin in (0, 1 << 13, (1 << 14) - spread):
         known, expected, requests, last = set(), [], [], begin
         for _ in range(400):
@@ -120,14 +118,13 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
         (answer,) = await bench.issue([(False, last)])
         assert answer.bit
         assert len(bench.bank.seen) == requested
-        assert dut.idle.value
+        assert bench.dut.idle.value
         bench.bank.bits.clear()
         await bench.forget()
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def one_by_one_as_the_golden_model(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=400)
+async def one_by_one_as_the_golden_model(bench):
     model = IdxFilterCache(IDXS, 1, 1, 1, bench.params.unit_rows)
     for _ in range(500):
         is_set, idx = random.random() < 0.3, random.randrange(IDXS // random.choice((1, 6)))
@@ -140,25 +137,23 @@ async def one_by_one_as_the_golden_model(dut):
             assert answer.answered - answer.accepted == UnitCache.near_latency
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def it_forgets_one_entry(dut):
+@benched(CacheBench, us=100)
+async def it_forgets_one_entry(bench):
     """It forgets no other."""
-    bench = await CacheBench(dut).begin()
     rows = bench.params.unit_rows
     for forgotten in range(rows):
         await bench.issue([(True, 16 * row) for row in range(rows)])
         await bench.issue([(False, 16 * row) for row in range(rows)])  # from the bank
-        dut.forget.value, dut.forget_at.value = 1, forgotten
+        bench.dut.forget.value, bench.dut.forget_at.value = 1, forgotten
         await bench.wait()
-        dut.forget.value = 0
+        bench.dut.forget.value = 0
         before = len(bench.bank.seen)
         await bench.issue([(False, 16 * row) for row in range(rows)])
         assert [request["idx"] for request in bench.bank.seen[before:]] == [16 * forgotten]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def nothing_is_learnt_from_failures(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=100)
+async def nothing_is_learnt_from_failures(bench):
     bench.bank.bad = set(range(16))
     answers = await bench.issue([(k % 2, random.randrange(16)) for k in range(60)])
     assert all(a.failed for a in answers)
@@ -166,10 +161,9 @@ async def nothing_is_learnt_from_failures(dut):
     assert [a.bit for a in await bench.issue([(False, idx) for idx in range(16)])] == [0] * 16
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_request_a_cycle(dut):
+@benched(CacheBench, us=100)
+async def a_request_a_cycle(bench):
     """Known idxs and others come in any order; others take what the cache adds."""
-    bench = await CacheBench(dut).begin()
     bench.bank.delay = lambda: 4
     await bench.issue([(True, idx) for idx in range(64)])
     sent = len(bench.bank.seen)
@@ -186,14 +180,13 @@ async def a_request_a_cycle(dut):
     assert max(late) <= DEPTH
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def it_stops_when_no_bank_takes_requests(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench, us=100)
+async def it_stops_when_no_bank_takes_requests(bench):
     bench.bank.requests.stall = always
     bench.unit.send((True, idx) for idx in range(60))
     await bench.wait(100)
     assert len(bench.unit.requested) == DEPTH - 1  # which stop in time for those on their way
-    assert not dut.idle.value
+    assert not bench.dut.idle.value
     bench.bank.requests.stall = often
     answers = await bench.issue([(False, idx) for idx in range(60)])
     assert all(a.bit for a in answers[-60:])

@@ -11,16 +11,14 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.middle_pipe.entry_credit import INSIDE, EntryCredit
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
+from tests.simulated import simulated
 
 ROOM = PIPE.output_room(True)
 MOST = ROOM.packet  #: beats; a PR takes fewer
 PACES = ((1, 0.5), (0.5, 1), (1, 1), (0.3, 0.3))  #: chances that a PR comes, and its credit
 
-
-def test_entry_credit():
-    simulate(EntryCredit(ROOM), __name__)
+test_entry_credit = simulated(EntryCredit, [ROOM], __name__)
 
 
 def test_holds_what_is_between():

@@ -8,14 +8,12 @@ from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed, cycle, never, often
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, benched, crossed, cycle, never, often
+from tests.simulated import simulated
 
 DEPTH = 8
 
-
-def test_group_marks():
-    simulate(GroupMarks(GroupMarksParams(depth=DEPTH)), __name__)
+test_group_marks = simulated(GroupMarks, [GroupMarksParams(depth=DEPTH)], __name__)
 
 
 class MarksBench(Bench):
@@ -80,9 +78,8 @@ async def the_last_one_of_each_packet_is_marked(dut, stalls):
         assert late == {(latency := bench.component.latency), latency + 1}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def packets_of_one_are_marked_every_cycle(dut):
-    bench = await MarksBench(dut).begin()
+@benched(MarksBench, us=100)
+async def packets_of_one_are_marked_every_cycle(bench):
     await bench.run([[True]] * 50)
     first = bench.known[0] + bench.component.latency
     assert bench.o.cycles == [*range(first, first + 50)]

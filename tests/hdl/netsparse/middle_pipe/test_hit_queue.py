@@ -10,15 +10,13 @@ from hdl.netsparse.middle_pipe.hit_queue import HitQueue
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Stalls, crossed, cycle, never
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
+from tests.simulated import simulated
 
 PATH = PIPE.cache.latency  #: cycles of a lookup
 PLACES = PIPE.entries(1).depth
 
-
-def test_hit_queue():
-    simulate(HitQueue(PIPE), __name__)
+test_hit_queue = simulated(HitQueue, [PIPE], __name__)
 
 
 def some_hit(length):

@@ -12,17 +12,15 @@ from sim.harness.coincidences import around
 from sim.harness.payloads import pack
 from sim.harness.plays import played
 from sim.harness.streams import start
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
+from tests.simulated import simulated
 
 ROUTES = {0: 0, 1: 1, 2: 2, 3: 2}  #: nodes 4 and 5 have none
 BITS = ("cache", "reads_room", "hits_room", "slot")
 OUTPUTS = ("enters", "waits", "passed_by", "lacks_room", "prs_ready")
 SHAPES = {"prs_payload": PIPE.deconcatenator(False).beat, "tag": PIPE.tag}
 
-
-def test_lookup_gate():
-    simulate(LookupGate(PIPE), __name__)
+test_lookup_gate = simulated(LookupGate, [PIPE], __name__)
 
 
 def some_number():

@@ -8,8 +8,8 @@ import cocotb
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.switch.params import CLASSES
-from sim.harness.streams import STALLS, always, crossed, never
-from sim.harness.verilator import component_in_simulator, simulate
+from sim.harness.streams import STALLS, always, benched, crossed, never
+from sim.harness.verilator import component_in_simulator
 from sim.netsparse.golden.concatenation import Kind
 from sim.netsparse.golden.property_cache import Outcome
 from tests.hdl.netsparse.middle_pipe.bench import (
@@ -20,13 +20,12 @@ from tests.hdl.netsparse.middle_pipe.bench import (
     PipeBench,
     WatchedPipe,
 )
+from tests.simulated import simulated
 
 NEAR, FAR = (0, 1), (2, 3, 4, 5)  #: nodes of this rack, and of others
 FIRST_FOREIGN = 1 << PIPE.cache.idx_bits  #: idx that the cache cannot tell from others
 
-
-def test_middle_pipe():
-    simulate(WatchedPipe(PIPE), __name__)
+test_middle_pipe = simulated(WatchedPipe, [PIPE], __name__)
 
 
 def max_prs(kind, length):
@@ -56,10 +55,9 @@ def some_packet(bench, pool, lengths):
     return ingress, bench.requests(kind, dest, src, idxs, length)
 
 
-@crossed(stalls=STALLS)
-async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
+@benched(PipeBench, stalls=STALLS)
+async def every_pr_is_what_the_cache_makes_of_it(bench):
     """Both classes come at full rate by all ports; sizes change, and the cache is off at times."""
-    bench = await PipeBench(dut, stalls).begin()
     for length, cache in ((LENGTH, 1), (128, 1), (LENGTH, 0), (192, 1), (4, 1)):
         await bench.configure(property_bytes=length, cache=cache)
         before = bench.seen.copy()
@@ -80,10 +78,9 @@ async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
     assert bench.events["reads_taken_prs"] == len(bench.entered_at)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
+@benched(PipeBench)
+async def the_cache_is_emptied_in_the_middle_of_traffic(bench):
     """It also gets another size: what is under way meets either the old cache or the new one."""
-    bench = await PipeBench(dut).begin()
     pool = random.sample(range(FIRST_FOREIGN), 8)
     rounds, expected = 0, set(Outcome) - {Outcome.REPLACED}
     while rounds < 10 or min(bench.seen[name] for name in expected) <= 5:
@@ -196,10 +193,9 @@ async def any_port_may_be_the_uplink(dut, uplink):
     assert bench.seen == {Outcome.INSERTED: 6, Outcome.HIT: 6, Outcome.MISS: 6}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def waits_as_long_as_is_set(dut):
+@benched(PipeBench)
+async def waits_as_long_as_is_set(bench):
     """DelayCycles of either class have each of their bits once high and once low."""
-    bench = await PipeBench(dut).begin()
     latencies = component_in_simulator().latencies
     for delays in ((0x55, 0xAA), (0xAA, 0x55)):
         await bench.configure(read_delay=delays[0], response_delay=delays[1])
@@ -246,10 +242,9 @@ def pace(cycles, skip=20):
     return (inner[-1] - inner[0]) / (len(inner) - 1)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def keeps_up_with_its_inputs(dut):
+@benched(PipeBench)
+async def keeps_up_with_its_inputs(bench):
     """It takes a PR and 64 bytes of packets per cycle, whatever becomes of the PRs."""
-    bench = await PipeBench(dut).begin()
     most = max_prs(Kind.READ, LENGTH)
     for k in range(12):
         bench.send(0, bench.requests(Kind.READ, 2 + k % 2, 0, range(100, 100 + most)))
@@ -275,10 +270,9 @@ async def keeps_up_with_its_inputs(dut):
     assert pace([packet.begun for packet in left], 5) == beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def lookups_and_inserts_take_turns(dut):
+@benched(PipeBench)
+async def lookups_and_inserts_take_turns(bench):
     """Each has half of the cache's cycles while both want it."""
-    bench = await PipeBench(dut).begin()
     for _ in range(20):
         bench.send(0, bench.requests(Kind.READ, 2, 1, range(max_prs(Kind.READ, LENGTH))))
         for _ in range(2):
@@ -291,10 +285,9 @@ async def lookups_and_inserts_take_turns(dut):
     assert len(between) == (last - first) // 2
 
 
-@crossed(name=CLASSES, blocked=[0, UPLINK])
-async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
+@benched(PipeBench, name=CLASSES, blocked=[0, UPLINK])
+async def a_blocked_port_holds_up_nobody_else(bench, name, blocked):
     """What goes elsewhere, or in the other class, leaves while the port's queue is full."""
-    bench = await PipeBench(dut).begin()
     bench.receivers[name, blocked].stall = always
     kind = Kind.READ if name == "reads" else Kind.RESPONSE
     nodes = {port: node for node, port in ROUTES.items()}  # one behind each port
@@ -326,10 +319,9 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     await bench.drain()
 
 
-@crossed(stopped=NEAR)
-async def reads_pass_a_stalled_port_by(dut, stopped):
+@benched(PipeBench, stopped=NEAR)
+async def reads_pass_a_stalled_port_by(bench, stopped):
     """They wait for room for their answers until the port counts as stalled."""
-    bench = await PipeBench(dut).begin()
     await insert(bench, [*range(8)])
     other = 1 - stopped
     bench.receivers["responses", stopped].stall = always
@@ -343,7 +335,7 @@ async def reads_pass_a_stalled_port_by(dut, stopped):
         bench.send(node, bench.requests(Kind.READ, 2, node, range(8)))
         await bench.wait(200)
     assert len(bench.entered_at) == before
-    dut.stalled.value = 1 << stopped
+    bench.dut.stalled.value = 1 << stopped
     await bench.wait(200)
     assert len(bench.entered_at) == before + 16
     assert bench.passed_by == 8

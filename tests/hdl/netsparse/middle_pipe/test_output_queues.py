@@ -5,15 +5,15 @@ import random
 from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, always, crossed, edges, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Stalls, always, benched, crossed, edges, never
 from tests.hdl.netsparse.switch.bench import TOR
+from tests.simulated import simulated
 
 BEAT_BYTES = 64
 
-
-def test_output_queues():
-    simulate(OutputQueues(OutputQueuesParams(switch=TOR, payload=False)), __name__)
+test_output_queues = simulated(
+    OutputQueues, [OutputQueuesParams(switch=TOR, payload=False)], __name__
+)
 
 
 class QueuesBench(Bench):
@@ -76,24 +76,23 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
             assert sink.cycles == [at + late for at in bench.came(queue)]
 
 
-@crossed(blocked=[0, 1])
-async def a_blocked_queue_holds_all_that_was_promised(dut, blocked):
+@benched(QueuesBench, blocked=[0, 1])
+async def a_blocked_queue_holds_all_that_was_promised(bench, blocked):
     """It holds as many beats as it should; others pass meanwhile."""
-    bench = await QueuesBench(dut).begin()
     other = 1 - blocked
     bench.o[blocked].stall = always
     for _ in range(TOR.output_beats // 2):
         await bench.send(blocked, 2)
         await bench.send(other, 3)
     assert bench.room(blocked) == 0
-    await edges(dut.clk, 5)
+    await bench.wait(5)
     assert not bench.o[blocked].beats
     assert len(bench.o[other].beats) == len(bench.expected[other])
     for _ in range(6):  # one leaves, one comes
         bench.o[blocked].stall = never
-        await edges(dut.clk, 1)
+        await bench.wait(1)
         bench.o[blocked].stall = always
-        await edges(dut.clk, 2)
+        await bench.wait(2)
         await bench.send(blocked, bench.room(blocked))
     bench.o[blocked].stall = never
     await bench.check()

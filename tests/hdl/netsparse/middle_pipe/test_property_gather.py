@@ -3,23 +3,19 @@
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.property_gather import PropertyGather
 from hdl.netsparse.protocol import LENGTH_BITS
 from sim.harness.bench import Bench
-from sim.harness.streams import cycle
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched, cycle
 from sim.netsparse.golden.concatenation import Kind, Request
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
+from tests.simulated import simulated
 
 SIZES = (4, 32, 60, 64, 68, 124, 128, 132, 192)  #: bytes; the last two are more than it can hold
 
-
-def test_property_gather():
-    simulate(PropertyGather(PIPE), __name__)
+test_property_gather = simulated(PropertyGather, [PIPE], __name__)
 
 
 class GatherBench(Bench):
@@ -86,19 +82,17 @@ class GatherBench(Bench):
         self.came.append(cycle())
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def every_kept_property_is_an_access(dut):
+@benched(GatherBench)
+async def every_kept_property_is_an_access(bench):
     """Kept ones have any length, at any pace of either side; others leave nothing."""
-    bench = await GatherBench(dut).begin()
     for keeps, moves, takes in ((0.5, 1, 0.5), (0.9, 0.6, 1), (0.7, 0.8, 0.3), (1, 1, 1)):
         await bench.run(random.choices(SIZES, k=100), keeps=keeps, moves=moves, takes=takes)
     assert len(bench.accesses) > 250
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def one_comes_every_cycle(dut):
+@benched(GatherBench)
+async def one_comes_every_cycle(bench):
     """It comes one latency after its last beat."""
-    bench = await GatherBench(dut).begin()
     await bench.run([32] * 50 + [128] * 20)
     assert bench.came == [at + PropertyGather.latency for at in bench.ended]
     assert bench.ended[:50] == [*range(bench.ended[0], bench.ended[0] + 50)]

@@ -2,21 +2,17 @@
 
 import random
 
-import cocotb
-import pytest
-
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
 from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
 from tests.hdl.netsparse.switch.bench import TOR
+from tests.simulated import simulated
 
-
-@pytest.mark.parametrize("payload", [False, True])
-def test_verdict_credit(payload):
-    simulate(VerdictCredit(OutputQueuesParams(switch=TOR, payload=payload)), __name__)
+SIZES = [OutputQueuesParams(switch=TOR, payload=payload) for payload in (False, True)]
+test_verdict_credit = simulated(VerdictCredit, SIZES, __name__)
 
 
 def some_verdict(params):
@@ -39,10 +35,9 @@ def some_verdict(params):
     return events, queue, prs * -(-(64 + size) // 64)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def gives_back_what_is_too_much(dut):
+@benched(Bench)
+async def gives_back_what_is_too_much(bench):
     """It gives back all of a dropped packet, in any cycle, and nothing without a verdict."""
-    bench = await Bench(dut).begin()
     params, component = bench.params, bench.component
     room, layout = component.room, params.switch.deconcatenator(params.payload).events
     due, cycles, seen = [None] * component.latency, [], []

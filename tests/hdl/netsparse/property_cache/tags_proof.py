@@ -54,10 +54,7 @@ class RowRule(Component):
         with m.If(self.present & uses):
             self.move_to_front(m)
         with m.If(self.present & self.installed):
-            m.d.sync += [
-                self.holds.bit_select(self.way, 1).eq(1),
-                self.tags[self.way].eq(self.tag),
-            ]
+            m.d.sync += [self.holds.bit_select(self.way, 1).eq(1), self.tags[self.way].eq(self.tag)]
         with m.If(self.present & (self.operation == Operation.CLEAR)):
             m.d.sync += [self.cleared.eq(1), self.holds.eq(0)]
             m.d.sync += [self.recency[k].eq(ways[-1] - k) for k in ways]

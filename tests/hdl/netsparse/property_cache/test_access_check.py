@@ -2,18 +2,15 @@
 
 import random
 
-import cocotb
-
 from hdl.netsparse.property_cache.access_check import AccessCheck
 from hdl.netsparse.property_cache.params import PRESETS, Operation
 from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
 from sim.netsparse.golden.property_cache import PropertyCache
+from tests.simulated import simulated
 
-
-def test_access_check():
-    simulate(AccessCheck(PRESETS["small"]), __name__)
+test_access_check = simulated(AccessCheck, [PRESETS["small"]], __name__)
 
 
 def expected(model, params, access, clear_row):
@@ -37,9 +34,8 @@ def expected(model, params, access, clear_row):
     return passed, {"operation": operation, "row": row, "tag": idx // params.sets}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def each_access_by_its_length(dut):
-    bench = await Bench(dut).begin()
+@benched(Bench, us=100)
+async def each_access_by_its_length(bench):
     params = bench.params
     model = PropertyCache(params.segments, params.sets, params.ways)
     cycles, due = [], [None]

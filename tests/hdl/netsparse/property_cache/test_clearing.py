@@ -6,11 +6,9 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.property_cache.clearing import RowClearing
 from hdl.netsparse.property_cache.params import PRESETS
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_clearing():
-    simulate(RowClearing(PRESETS["tiny"]), __name__)
+test_clearing = simulated(RowClearing, [PRESETS["tiny"]], __name__)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")

@@ -1,21 +1,17 @@
 import random
 
-import cocotb
-
 from hdl.netsparse.property_cache.params import PRESETS
 from hdl.netsparse.property_cache.properties import PropertySegments
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
+from tests.simulated import simulated
+
+test_properties = simulated(PropertySegments, [PRESETS["tiny"]], __name__)
 
 
-def test_properties():
-    simulate(PropertySegments(PRESETS["tiny"]), __name__)
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_group_of_segments_is_written_or_read(dut):
+@benched(Bench, us=100)
+async def a_group_of_segments_is_written_or_read(bench):
     """In any mode and cycle, a segment's entry is what was last written there; no other is."""
-    bench = await Bench(dut).begin()
     params = bench.params
     stored = {}  # by segment, set and way
     cycles, due = [], [[]] * PropertySegments.latency

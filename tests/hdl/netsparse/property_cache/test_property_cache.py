@@ -4,12 +4,11 @@ import os
 import random
 from itertools import product
 
-import cocotb
 import pytest
 
 from hdl.netsparse.property_cache.params import LEAST_LATENCY, PRESETS, SEGMENT_BYTES
 from hdl.netsparse.property_cache.property_cache import PropertyCache
-from sim.harness.streams import RESET_CYCLES, edges
+from sim.harness.streams import RESET_CYCLES, benched
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.property_cache import Outcome
 from tests.hdl.netsparse.property_cache.bench import CacheBench, Traffic
@@ -37,10 +36,9 @@ def test_latency_is_a_parameter():
     assert PropertyCache(PRESETS["paper"]).latency == 16
 
 
-@cocotb.test(timeout_time=20, timeout_unit="ms")
-async def random_accesses(dut):
+@benched(CacheBench, ms=20)
+async def random_accesses(bench):
     """Each mode has some, the first while the cache is cleared, each cycle or with pauses."""
-    bench = await CacheBench(dut).begin()
     count = int(os.environ[ACCESSES])
     for mode, length in bench.modes():
         bench.cycle(configure=length)
@@ -58,10 +56,9 @@ async def random_accesses(dut):
     await bench.drain()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def bursts_on_one_set(dut):
+@benched(CacheBench)
+async def bursts_on_one_set(bench):
     """All accesses are to one row, at every distance at which they can meet on their way."""
-    bench = await CacheBench(dut).begin()
     for mode, length in bench.modes():
         bench.configure(length)
         for apart in range(1, 8):
@@ -75,10 +72,9 @@ async def bursts_on_one_set(dut):
             await bench.run(accesses)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def every_line_is_of_use(dut):
+@benched(CacheBench)
+async def every_line_is_of_use(bench):
     """In every mode properties fill the cache; a row's next one takes its oldest line."""
-    bench = await CacheBench(dut).begin()
     params = bench.params
     for mode in range(params.segment_bits + 1):
         length = SEGMENT_BYTES << mode
@@ -97,9 +93,8 @@ async def every_line_is_of_use(dut):
         await bench.run((idx, length) for idx in idxs[:200])
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def ignored_segment_bits_report_idxs_apart(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench)
+async def ignored_segment_bits_report_idxs_apart(bench):
     params = bench.params
     for mode in range(1, params.segment_bits + 1):
         length, together = SEGMENT_BYTES << mode, 1 << mode
@@ -114,10 +109,9 @@ async def ignored_segment_bits_report_idxs_apart(dut):
         assert bench.seen == {Outcome.INSERTED: len(idxs), Outcome.HIT: len(idxs)}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def an_insert_of_what_is_there_changes_nothing(dut):
+@benched(CacheBench)
+async def an_insert_of_what_is_there_changes_nothing(bench):
     """Neither the data, however near the first insert is, nor the order."""
-    bench = await CacheBench(dut).begin()
     params, length = bench.params, SEGMENT_BYTES
     bench.configure(length)
     for pause in range(12):
@@ -136,10 +130,9 @@ async def an_insert_of_what_is_there_changes_nothing(dut):
     assert bench.seen == result | {Outcome.MISS: 1, Outcome.HIT: 1}
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-async def it_is_emptied_in_the_middle_of_traffic(dut):
+@benched(CacheBench, ms=2)
+async def it_is_emptied_in_the_middle_of_traffic(bench):
     """It gets another size as well, at any time, even while it is being emptied."""
-    bench = await CacheBench(dut).begin()
     sizes = [length for _, length in bench.modes()]
     length, mode = sizes[0], 0
     bench.cycle(configure=length)
@@ -159,9 +152,8 @@ async def it_is_emptied_in_the_middle_of_traffic(dut):
     assert min(bench.seen[outcome] for outcome in set(Outcome) - {Outcome.REPLACED}) > 10
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def sizes_that_it_cannot_hold_bypass(dut):
-    bench = await CacheBench(dut).begin()
+@benched(CacheBench)
+async def sizes_that_it_cannot_hold_bypass(bench):
     most = bench.params.max_bytes
     for length in (0, most + 1, 2 * most, 8191):
         bench.configure(length)
@@ -172,10 +164,9 @@ async def sizes_that_it_cannot_hold_bypass(dut):
     assert set(bench.seen) == {Outcome.BYPASSED}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_reset_empties_it(dut):
+@benched(CacheBench)
+async def a_reset_empties_it(bench):
     """Everything bypasses until it is configured; then nothing of before is there."""
-    bench = await CacheBench(dut).begin()
     idxs = bench.lines_of(0)[:20]
     for cut in range(12):
         bench.configure(SEGMENT_BYTES)
@@ -184,9 +175,9 @@ async def a_reset_empties_it(dut):
         for _ in range(cut):
             bench.cycle((random.choice(idxs), SEGMENT_BYTES))
         await bench.compare_all()
-        dut.access_valid.value, dut.rst.value = 0, 1
-        await edges(dut.clk, RESET_CYCLES)
-        dut.rst.value = 0
+        bench.dut.access_valid.value, bench.dut.rst.value = 0, 1
+        await bench.wait(RESET_CYCLES)
+        bench.dut.rst.value = 0
         bench.restarts()
         await bench.run((idx, SEGMENT_BYTES) for idx in idxs)
         while bench.left:

@@ -1,16 +1,13 @@
 import random
 from collections import deque
 
-import cocotb
-
 from hdl.netsparse.property_cache.params import PRESETS, REACH, Operation
 from hdl.netsparse.property_cache.slot_history import SlotHistory
 from sim.harness.bench import Bench
-from sim.harness.verilator import simulate
+from sim.harness.streams import benched
+from tests.simulated import simulated
 
-
-def test_slot_history():
-    simulate(SlotHistory(PRESETS["tiny"]), __name__)
+test_slot_history = simulated(SlotHistory, [PRESETS["tiny"]], __name__)
 
 
 def near(row, other, bits):
@@ -18,9 +15,8 @@ def near(row, other, bits):
     return random.choice((other, row, row, row ^ 1 << random.randrange(bits)))
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def accesses_of_the_same_row_and_line(dut):
-    bench = await Bench(dut).begin()
+@benched(Bench, us=50)
+async def accesses_of_the_same_row_and_line(bench):
     params = bench.params
     empty = {"operation": Operation.NONE, "row": 0, "tag": 0}
     past = deque([empty] * (REACH + 1), REACH + 1)  # the newest first

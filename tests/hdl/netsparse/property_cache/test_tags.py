@@ -2,11 +2,10 @@
 
 import random
 
-import cocotb
-
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.tags import PropertyTags
 from sim.harness.bench import Bench
+from sim.harness.streams import benched
 from tests.simulated import simulated
 
 SIZES = [PRESETS["tiny"], PropertyCacheParams(cache_bytes=1024, segments=2, idx_bits=9)]
@@ -41,10 +40,9 @@ class Row:
         return verdict
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def the_least_recent_path_goes(dut):
+@benched(Bench, us=100)
+async def the_least_recent_path_goes(bench):
     """Ways of rows that are cleared meanwhile are among them."""
-    bench = await Bench(dut).begin()
     params = bench.params
     rows = [Row(params.ways) for _ in range(params.rows)]
     expected = [{"result": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency

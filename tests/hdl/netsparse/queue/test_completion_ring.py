@@ -9,21 +9,20 @@ from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.harness.bench import Bench
 from sim.harness.streams import start
-from sim.harness.verilator import simulate
 from sim.netsparse.golden.rings import ENTRY
 from tests.hdl.common.ring_host import CLOSED, INDICES, RingHost
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
 from tests.hdl.stateful import follow
 from tests.hdl.wrapped import Wrapped
+from tests.simulated import simulated
 
 
 class WrappedRing(Wrapped):
     kind = CompletionRing
 
 
-def test_completion_ring():
-    registers = ["sent", "written", "under_way"]
-    simulate(WrappedRing(THREE_UNITS), __name__, registers=registers)
+REGISTERS = ["sent", "written", "under_way"]
+test_completion_ring = simulated(WrappedRing, [THREE_UNITS], __name__, registers=REGISTERS)
 
 
 def completion():

@@ -8,17 +8,15 @@ from hdl.common.rings import Fault
 from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
 from hdl.netsparse.queue.params import Verdict
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, crossed, cycle, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Sink, benched, crossed, cycle, never
 from sim.netsparse.golden.rings import pack_descriptor
 from tests.hdl.netsparse.queue.bench import HostReads
 from tests.hdl.netsparse.rig.bench import TINY
+from tests.simulated import simulated
 
 NOTHING = dict.fromkeys(("idx_address", "property_address", "count", "watchdog"), 0)
 
-
-def test_descriptor_fetch():
-    simulate(DescriptorFetch(TINY), __name__)
+test_descriptor_fetch = simulated(DescriptorFetch, [TINY], __name__)
 
 
 def descriptor(**changes):
@@ -103,23 +101,14 @@ async def descriptors_come_in_their_order(dut, stalls, size):
         await bench.close()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def what_is_wrong_is_said(dut):
+@benched(FetchBench, us=100)
+async def what_is_wrong_is_said(bench):
     """Numbers are too large, reserved bits are set, or reads fail, among good ones."""
-    bench = await FetchBench(dut).begin()
     bench.open(5)
     kinds = {}
 
     def write(k):
-        kind = kinds[k] = random.choice(
-            (
-                "good",
-                "read",
-                "property_bytes",
-                "wide",
-                "reserved",
-            )
-        )
+        kind = kinds[k] = random.choice(("good", "read", "property_bytes", "wide", "reserved"))
         high = {"property_bytes": 13, "wide": 1}
         width = 16 if kind == "property_bytes" else 8
         if kind in high:
@@ -146,9 +135,8 @@ async def what_is_wrong_is_said(dut):
             assert beat["request"]["tag"] == built["request"]["tag"]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def so_many_wait_and_no_more(dut):
-    bench = await FetchBench(dut).begin()
+@benched(FetchBench, us=100)
+async def so_many_wait_and_no_more(bench):
     bench.o.stop()
     bench.open(6)
     expected = []
@@ -156,16 +144,16 @@ async def so_many_wait_and_no_more(dut):
         bench.memory[bench.place(k)], built = descriptor()
         expected.append(built)
     bench.produce(40)
-    await ClockCycles(dut.clk, 200)
-    assert len(bench.host.demands.beats) == AHEAD == int(dut.consumer.value)
+    await bench.wait(200)
+    assert len(bench.host.demands.beats) == AHEAD == int(bench.dut.consumer.value)
     bench.ring(enable=0, address=bench.address, size=6, index=40)
-    await ClockCycles(dut.clk, 20)
-    assert dut.busy.value, "what was asked for is still here"
-    bench.o = Sink(dut, "o")
+    await bench.wait(20)
+    assert bench.dut.busy.value, "what was asked for is still here"
+    bench.o = Sink(bench.dut, "o")
     await bench.o.wait_for(AHEAD)
-    await ClockCycles(dut.clk, 50)
+    await bench.wait(50)
     assert bench.o.beats == expected[:AHEAD]
-    assert not dut.busy.value
+    assert not bench.dut.busy.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -189,13 +177,12 @@ async def a_ring_that_cannot_be_stops(dut, case):
     assert result == expected
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_descriptor_every_four_cycles(dut):
-    bench = await FetchBench(dut).begin()
+@benched(FetchBench, us=100)
+async def a_descriptor_every_four_cycles(bench):
     bench.open(6)
     for k in range(60):
         bench.memory[bench.place(k)], _ = descriptor()
-    await ClockCycles(dut.clk, 10)
+    await bench.wait(10)
     bench.produce(60)
     begun = cycle()
     await bench.o.wait_for(60)

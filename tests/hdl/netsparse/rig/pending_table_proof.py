@@ -127,10 +127,7 @@ class PendingTableProof(Component):
             placing = self.place & (self.placed.entry == entry)
             claim(m, "placed_where_none_is", ~(placing & self.valid[entry]))
             used = self.valid[entry] + placing
-            inside = [
-                (dut.results.valid, self.front),
-                (~self.spare_free, self.spare),
-            ]
+            inside = [(dut.results.valid, self.front), (~self.spare_free, self.spare)]
             unseen = [
                 present & ~result.coalesced & (result.entry == entry) for present, result in inside
             ]

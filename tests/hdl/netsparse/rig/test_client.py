@@ -12,10 +12,10 @@ from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
 from sim.harness.pulses import Noise
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, crossed, never, until
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Source, always, benched, crossed, never, until
 from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, conserved
 from tests.hdl.netsparse.rig.pending import filling
+from tests.simulated import simulated
 
 NODES, NODE = 128, 77
 COLUMNS = (1 << 64) - 100
@@ -26,13 +26,11 @@ IDXS = [idx ^ flip for idx in range(0, COLUMNS, COLUMNS // 600) for flip in (0, 
 #: node and unit as PRs name them, the generation of the first slot, bytes of a property
 LOWEST = (0, 0, 0, 4)
 HIGHEST = ((1 << 32) - 1, (1 << 16) - 1, -1, MAX_PROPERTY_BYTES)
+#: There are more entries than the LSQ has slots, as in units that are built; idxs are any.
+SIZES = {"pending_entries": 256, "lsq_entries": 64, "lsq_reserved": 8}
+PARAMS = replace(TINY, nodes=NODES, idx_bits=64, **SIZES)
 
-
-def test_client():
-    """There are more entries than the LSQ has slots, as in units that are built; idxs are any."""
-    sizes = {"pending_entries": 256, "lsq_entries": 64, "lsq_reserved": 8}
-    params = replace(TINY, nodes=NODES, idx_bits=64, **sizes)
-    simulate(Client(params), __name__)
+test_client = simulated(Client, [PARAMS], __name__)
 
 
 def remote(idxs):
@@ -144,9 +142,8 @@ class ClientBench(Bench):
         return [pr["pr"]["idx"] for pr in self.prs.beats]
 
 
-@crossed(stalls=STALLS)
-async def requests_each_idx_once(dut, stalls):
-    bench = await ClientBench(dut, stalls).begin()
+@benched(ClientBench, stalls=STALLS)
+async def requests_each_idx_once(bench):
     columns = random.sample(IDXS, 150)
     idxs = [0, *random.choices(columns, k=499)]
     await bench.idxs.send_all(idxs)
@@ -161,13 +158,12 @@ async def requests_each_idx_once(dut, stalls):
     assert totals["filtered"]
 
 
-@crossed(slot=[0, 1])
-async def each_end_of_an_idx_is_progress(dut, slot):
+@benched(ClientBench, slot=[0, 1])
+async def each_end_of_an_idx_is_progress(bench, slot):
     """It is that of the oldest command, and of no other."""
-    bench = await ClientBench(dut).begin()
     pool = random.sample(remote(IDXS), 200) + [LOCAL[k] for k in range(40)]
     few = [idx for idx in pool if idx % 2 == slot]
-    Noise(dut, "oldest")
+    Noise(bench.dut, "oldest")
     shown = bench.record("", "oldest", "moves", "events")
     await bench.idxs.send_all(random.choices(few, k=400))
     for item in list.__iter__(shown.beats):
@@ -180,14 +176,13 @@ async def each_end_of_an_idx_is_progress(dut, slot):
     assert min(bench.totals[name] for name in ("local", "coalesced", "filtered")) > 10
 
 
-@crossed(mix=["filtered", "coalesced", "local", "mixed"])
-async def one_idx_a_cycle(dut, mix):
-    bench = await ClientBench(dut).begin()
+@benched(ClientBench, mix=["filtered", "coalesced", "local", "mixed"])
+async def one_idx_a_cycle(bench, mix):
     known = random.sample(remote(IDXS), 50)
     waited_for, bench.filter.bits = known[:4], {*known[4:]}
     bench.answers = False
     await bench.idxs.send_all(waited_for)
-    await ClockCycles(dut.clk, 40)
+    await bench.wait(40)
     kinds = {"filtered": known[4:], "coalesced": waited_for, "local": LOCAL}
     if mix == "mixed":
         idxs = [random.choice(random.choice([*kinds.values()])) for _ in range(500)]
@@ -199,13 +194,13 @@ async def one_idx_a_cycle(dut, mix):
     cycles = bench.idxs.cycles[seen:]
     rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
     assert rate >= 0.95, f"{mix}: {rate}"
-    await ClockCycles(dut.clk, 30)
+    await bench.wait(30)
     assert bench.totals["prs"] == 0
     assert conserved(bench.totals)
     if mix != "mixed":
         assert bench.totals[mix] >= 0.8 * len(idxs)
-    assert not dut.in_flight.value
-    assert dut.open.value
+    assert not bench.dut.in_flight.value
+    assert bench.dut.open.value
     for pr in bench.prs.beats:
         bench.sets.append(
             {"idx": pr["pr"]["idx"], "entry": pr["pr"]["id"] % bench.params.pending_entries}
@@ -213,12 +208,11 @@ async def one_idx_a_cycle(dut, mix):
     await bench.rest()
 
 
-@crossed(ends=[LOWEST, HIGHEST])
-async def shows_what_waits(dut, ends):
+@benched(ClientBench, ends=[LOWEST, HIGHEST])
+async def shows_what_waits(bench, ends):
     """``known`` is what a response is compared with; a full table's command is open until all
     of its entries are answered.
     """
-    bench = await ClientBench(dut).begin()
     bench.name(*ends)
     bench.answers = False
     slot = int(ends == HIGHEST)
@@ -226,13 +220,13 @@ async def shows_what_waits(dut, ends):
     idxs = list(filling(Client(bench.params).table_params, of_one_command).values())
     await bench.idxs.send_all(idxs)
     await bench.prs.wait_for(len(idxs))
-    assert not dut.in_flight.value
-    assert int(dut.open.value) == 1 << slot
+    assert not bench.dut.in_flight.value
+    assert int(bench.dut.open.value) == 1 << slot
     result = {}
     bench.inquired.set(False)
     for entry in range(bench.params.pending_entries):
-        dut.entry.value = entry
-        await ClockCycles(dut.clk, 2)
+        bench.dut.entry.value = entry
+        await bench.wait(2)
         known = bench.value("known")
         if known["valid"]:
             result[entry] = known["idx"]
@@ -242,7 +236,7 @@ async def shows_what_waits(dut, ends):
     for entry, idx in result.items():
         bench.sets.append({"idx": idx, "entry": entry})
     await bench.rest()
-    assert not dut.open.value, "every entry of a full table is free once it is answered"
+    assert not bench.dut.open.value, "every entry of a full table is free once it is answered"
 
 
 async def cancel(bench, sending):
@@ -278,10 +272,9 @@ async def works_as_ever(bench, count):
     assert sorted(bench.requested()[seen:]) == sorted({*remote(idxs)})
 
 
-@crossed(stuck=["table", "transmit"])
-async def cancels(dut, stuck):
+@benched(ClientBench, stuck=["table", "transmit"])
+async def cancels(bench, stuck):
     """Whatever waits is rejected, each idx once; afterwards all works as ever."""
-    bench = await ClientBench(dut).begin()
     for _ in range(3):
         bench.totals.clear()
         seen = len(bench.prs.beats)
@@ -290,9 +283,9 @@ async def cancels(dut, stuck):
             bench.prs.stall = always
         count = 2 * bench.params.pending_entries
         sending = cocotb.start_soon(bench.idxs.send_all(random.choices(IDXS, k=count)))
-        await ClockCycles(dut.clk, random.choice((7, 60, 100)))
+        await ClockCycles(bench.dut.clk, random.choice((7, 60, 100)))
         if stuck == "table":
-            await ClockCycles(dut.clk, 400)
+            await bench.wait(400)
             assert bench.totals["table_stall"]
             entries = {
                 pr["pr"]["id"] % bench.params.pending_entries for pr in bench.prs.beats[seen:]
@@ -300,21 +293,20 @@ async def cancels(dut, stuck):
             assert len(entries) > bench.params.pending_entries // 2, "most are used"
         await cancel(bench, sending)
         assert bench.totals["consumed"] == count
-        await ClockCycles(dut.clk, 30)
+        await bench.wait(30)
         assert len(bench.prs.beats) - seen == bench.totals["prs"], "what was issued leaves"
         await works_as_ever(bench, 100)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def cancels_at_any_cycle(dut):
+@benched(ClientBench)
+async def cancels_at_any_cycle(bench):
     """Results wait in the table for a slot of the LSQ, which has fewer, as their entries go."""
-    bench = await ClientBench(dut).begin()
     waited = 0
     for cycles in range(3, 80, 2):
         bench.totals.clear()
         bench.filter.latency = lambda is_set: 350
         sending = cocotb.start_soon(bench.idxs.send_all(random.sample(remote(IDXS), 70)))
-        await ClockCycles(dut.clk, cycles)
+        await bench.wait(cycles)
         before = bench.totals["filter_stall"]
         await cancel(bench, sending)
         waited += bench.totals["filter_stall"] - before > bench.params.pending_entries
@@ -362,10 +354,9 @@ async def reports_idxs_beyond_and_of_a_failing_filter(dut):
     bench.check()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def knows_the_command_of_every_entry(dut):
+@benched(ClientBench)
+async def knows_the_command_of_every_entry(bench):
     """It is the first that asked for its idx, whoever comes later."""
-    bench = await ClientBench(dut).begin()
     bench.answers = False
     entries = bench.params.pending_entries
     filled = filling(Client(bench.params).table_params, any_remote())
@@ -375,7 +366,7 @@ async def knows_the_command_of_every_entry(dut):
     await bench.prs.wait_for(entries)
     for idx in random.sample(idxs, 60):  # by the other command
         bench.idxs.append({"idx": idx, "slot": 1 - idx % 2, "last": 0})
-    await ClockCycles(dut.clk, 150)  # two each, as the table is full
+    await bench.wait(150)  # two each, as the table is full
     assert bench.totals["coalesced"] == 60
     await check_commands(bench)
     for begin, end in ((0, 1), (1, 6), (6, 66)):  # in places that others had before

@@ -8,16 +8,14 @@ from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
 from sim.harness.bench import Bench
 from sim.harness.streams import start
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.stateful import follow
+from tests.simulated import simulated
 
 FAILURES = sorted({*SOURCES}, key=lambda cause: cause.value)  #: that a client tells of
 ILLEGAL = (Cause.COMMAND, Cause.ARRAY)
 
-
-def test_control():
-    simulate(RigControl(TINY), __name__, registers=["idle", "generation"])
+test_control = simulated(RigControl, [TINY], __name__, registers=["idle", "generation"])
 
 
 class Model:

@@ -6,12 +6,10 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.rig.idx_check import IdxCheck
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS
-from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, TaggedSource
+from tests.simulated import simulated
 
-
-def test_idx_check():
-    simulate(IdxCheck(TINY), __name__)
+test_idx_check = simulated(IdxCheck, [TINY], __name__)
 
 
 def tag_of(idx, bits):

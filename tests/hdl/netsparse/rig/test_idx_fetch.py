@@ -1,33 +1,21 @@
 import random
 
 import cocotb
-import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import COUNT_BITS, RigParams
 from sim.harness.bench import Bench
-from sim.harness.streams import (
-    STALLS,
-    always,
-    crossed,
-    mostly,
-    never,
-    often,
-)
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, always, benched, crossed, mostly, never, often
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import TINY, Reader
+from tests.simulated import simulated
 
 SIZE = 1 << 14
 
-
-@pytest.mark.parametrize("idx_buffer_bytes", [512, 16384])
-def test_idx_fetch(idx_buffer_bytes):
-    params = RigParams(
-        **{f: getattr(TINY, f) for f in ("nodes", "idx_bits", "address_bits")},
-        idx_buffer_bytes=idx_buffer_bytes,
-    )
-    simulate(IdxFetch(params), __name__, registers=["left"])
+SAME = {name: getattr(TINY, name) for name in ("nodes", "idx_bits", "address_bits")}
+SIZES = {str(size): RigParams(**SAME, idx_buffer_bytes=size) for size in (512, 16384)}
+test_idx_fetch = simulated(IdxFetch, SIZES, __name__, registers=["left"])
 
 
 class Endless:
@@ -110,10 +98,9 @@ async def gives_every_idx(dut, stalls):
     assert not dut.failed.value
 
 
-@crossed(arrays=[[1600], [400, 800, 400]], us=400)
-async def one_a_cycle(dut, arrays):
+@benched(FetchBench, arrays=[[1600], [400, 800, 400]], us=400)
+async def one_a_cycle(bench, arrays):
     """One comes per cycle over the borders of chunks, and of arrays that are whole chunks."""
-    bench = await FetchBench(dut).begin()
     address = 0
     for count in arrays:
         await bench.start(address, count, 0)
@@ -124,10 +111,9 @@ async def one_a_cycle(dut, arrays):
     assert cycles[-1] - cycles[0] == 1599, "a bubble"
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-async def arrays_are_as_long_as_they_like(dut):
+@benched(FetchBench, us=400)
+async def arrays_are_as_long_as_they_like(bench):
     """No bit of a count or of an address is overlooked; a preset skips most idxs."""
-    bench = await FetchBench(dut).begin()
     for bit in range(10, COUNT_BITS + 1):
         beyond, bit = bit == COUNT_BITS, min(bit, COUNT_BITS - 1)
         wide, slot = bit % 2, bit // 2 % 4
@@ -136,10 +122,10 @@ async def arrays_are_as_long_as_they_like(dut):
         provided, requested = len(bench.idxs.beats), len(bench.requests.beats)
         bench.requests.stall, count = always, (1 << bit) + 3
         await bench.start(address, count, wide, slot)
-        await ClockCycles(dut.clk, 8)  # until its first request waits
+        await bench.wait(8)  # until its first request waits
         few = min(count, (bench.chunk - address % bench.chunk) // size + 40)
-        dut.left.value = int(dut.left.value) - (count - few) * size
-        await RisingEdge(dut.clk)
+        bench.dut.left.value = int(bench.dut.left.value) - (count - few) * size
+        await bench.edge
         bench.requests.stall = never
         await bench.idle()
         assert bench.idxs.beats[provided:] == bench.golden(address, few, wide, slot)

@@ -2,26 +2,21 @@ import random
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.entry_rows import DIGIT, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, crossed, cycle, never, often
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, benched, crossed, cycle, never, often
 from tests.hdl.netsparse.rig.bench import TaggedSource
 from tests.hdl.netsparse.rig.pending import filling, rows_for
 from tests.rejects import rejects
+from tests.simulated import simulated
 
 SIZES = [(4, 8), (13, 17), (32, 40)]  # 256 of 40: by the test of the client
-
-
-@pytest.mark.parametrize(("entries", "idx_bits"), SIZES)
-def test_pending_table(entries, idx_bits):
-    params = PendingTableParams(entries=entries, idx_bits=idx_bits)
-    simulate(PendingTable(params), __name__)
+PARAMS = [PendingTableParams(entries=entries, idx_bits=bits) for entries, bits in SIZES]
+test_pending_table = simulated(PendingTable, PARAMS, __name__)
 
 
 test_rejects = rejects(
@@ -176,9 +171,8 @@ async def any_traffic(dut, stalls, coalesce):
     assert (table.hits > 0) == bool(coalesce)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_lookup_a_cycle_beside_two_releases(dut):
-    table = await Table(dut).begin()
+@benched(Table)
+async def a_lookup_a_cycle_beside_two_releases(table):
     params = table.params
     if params.entries < 13:
         return
@@ -196,9 +190,8 @@ async def a_lookup_a_cycle_beside_two_releases(dut):
     assert table.hits == count // 2
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def equal_idxs_at_every_distance(dut):
-    table = await Table(dut).begin()
+@benched(Table)
+async def equal_idxs_at_every_distance(table):
     top = (1 << table.params.idx_bits) - 1
     table.sent = []
     for distance in range(1, 9):
@@ -212,7 +205,7 @@ async def equal_idxs_at_every_distance(dut):
             table.lookups.extend(idxs)
             await table.results.wait_for(before + 1)
             if after:
-                await ClockCycles(dut.clk, after - 1)
+                await ClockCycles(table.dut.clk, after - 1)
                 table.release(table.results.beats[before]["entry"])
                 await table.wait()
                 table.release()
@@ -274,9 +267,8 @@ async def full_only_for_those_who_need_an_entry(dut):
         table.results.stop()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def clear_forgets_all(dut):
-    table = await Table(dut).begin()
+@benched(Table)
+async def clear_forgets_all(table):
     params, sent = table.params, []
     for count in (3, params.entries, params.entries // 2, params.entries):
         idxs = list(filling(params, any_idxs(params)).values())[:count]
@@ -290,9 +282,9 @@ async def clear_forgets_all(dut):
         await table.strobe(clear=1)
         table.owner.clear()
         table.last.clear()
-        await RisingEdge(dut.clk)
-        assert dut.empty.value
-        assert not dut.count.value
+        await RisingEdge(table.dut.clk)
+        assert table.dut.empty.value
+        assert not table.dut.count.value
     table.sent = sent
     await table.check(len(sent))
     assert table.hits == 0

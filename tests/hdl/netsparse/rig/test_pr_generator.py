@@ -7,14 +7,12 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, crossed
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Sink, benched, crossed
 from tests.hdl.netsparse.rig.bench import TINY
+from tests.simulated import simulated
 
-
-def test_pr_generator():
-    """Its idxs fill a PR's field."""
-    simulate(PrGenerator(replace(TINY, idx_bits=64)), __name__)
+WIDE = replace(TINY, idx_bits=64)  #: idxs fill a PR's field
+test_pr_generator = simulated(PrGenerator, [WIDE], __name__)
 
 
 def some_pending(params, count):
@@ -79,10 +77,9 @@ async def makes_a_read_of_each(dut, stalls):
         assert not bench.stalls.beats
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def no_field_is_cut_short(dut):
+@benched(GeneratorBench, us=100)
+async def no_field_is_cut_short(bench):
     """A PR has every bit of what it is made of."""
-    bench = await GeneratorBench(dut).begin()
     generations = 1 << bench.params.generation_bits
     lowest = {"node": 0, "unit": 0, "generation": 0, "bytes": 4}
     highest = {
@@ -102,35 +99,34 @@ async def no_field_is_cut_short(dut):
         ]
         await bench.i.send_all(pending)
         expected += bench.expected(pending)
-        await ClockCycles(dut.clk, 5)
+        await bench.wait(5)
     assert bench.prs.beats == expected
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def rejects_what_comes_and_keeps_what_is_queued(dut):
-    bench = await GeneratorBench(dut).begin()
+@benched(GeneratorBench, us=100)
+async def rejects_what_comes_and_keeps_what_is_queued(bench):
     bench.prs.stop()
     pending = some_pending(bench.params, 12)
     done = cocotb.start_soon(bench.i.send_all(pending))
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     room = bench.params.transmit_prs
     assert not done.done(), "the queue has no end"
     assert len(bench.issued.beats) == room
     assert len(bench.stalls.beats) > 10
-    dut.reject.value = 1
-    await ClockCycles(dut.clk, 20)
+    bench.dut.reject.value = 1
+    await bench.wait(20)
     assert done.done()
     assert len(bench.rejected.beats) == len(pending) - room
     assert len(bench.issued.beats) == room
-    sink = Sink(dut, "prs")
-    await ClockCycles(dut.clk, 20)
+    sink = Sink(bench.dut, "prs")
+    await bench.wait(20)
     await bench.i.send_all(some_pending(bench.params, 5))  # rejected although there is room
     assert len(bench.rejected.beats) == len(pending) - room + 5
     assert len(bench.issued.beats) == room
-    dut.reject.value = 0
+    bench.dut.reject.value = 0
     more = some_pending(bench.params, 5)
     await bench.i.send_all(more)
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     assert sink.beats == bench.expected(pending[:room] + more)
     assert len(bench.issued.beats) == room + len(more)
-    assert not dut.prs_valid.value
+    assert not bench.dut.prs_valid.value

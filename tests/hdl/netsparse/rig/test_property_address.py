@@ -5,12 +5,10 @@ import cocotb
 from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, always, never
-from sim.harness.verilator import simulate
+from tests.simulated import simulated
 
-
-def test_property_address():
-    params = PropertyAddressParams(idx_bits=40, address_bits=64, tag_bits=7)
-    simulate(PropertyAddress(params), __name__)
+PARAMS = PropertyAddressParams(idx_bits=40, address_bits=64, tag_bits=7)
+test_property_address = simulated(PropertyAddress, [PARAMS], __name__)
 
 
 @cocotb.test()

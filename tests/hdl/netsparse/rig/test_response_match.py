@@ -8,15 +8,13 @@ from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.response_match import ResponseMatch
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
-from sim.harness.streams import STALLS, Sink, crossed, never, often
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Sink, benched, crossed, never, often
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
+from tests.simulated import simulated
 
 GENERATION = 0x2A5A5A5A
 
-
-def test_response_match():
-    simulate(ResponseMatch(TINY), __name__)
+test_response_match = simulated(ResponseMatch, [TINY], __name__)
 
 
 class MatchBench(Bench):
@@ -61,15 +59,7 @@ class MatchBench(Bench):
         self.set(issued_entry=random.randrange(self.params.pending_entries))
 
     def response(
-        self,
-        entry,
-        size,
-        *,
-        idx=None,
-        generation=GENERATION,
-        error=0,
-        block=None,
-        names=(1, 2, 3),
+        self, entry, size, *, idx=None, generation=GENERATION, error=0, block=None, names=(1, 2, 3)
     ):
         """Return the beats of a response, and what the two outputs should give if it is good."""
         dest, src, tid = names
@@ -147,17 +137,16 @@ async def passes_on_what_is_waited_for(dut, stalls, size, late):
     assert not dut.busy.value
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def no_bit_of_a_response_is_overlooked(dut):
+@benched(MatchBench)
+async def no_bit_of_a_response_is_overlooked(bench):
     """Ids, idxs and lengths differ from the right one in one bit; node names do not count."""
-    bench = await MatchBench(dut).begin()
     bits, heads, beats = bench.params.generation_bits, [], []
     counts = {"response": 0, "stale": 0, "remote": 0}
     lowest = (0, 0, 0, 4, (0, 0, 0))
     names = ((1 << 32) - 1, (1 << 32) - 1, (1 << 16) - 1)
     highest = (3, (1 << 12) - 1, (1 << bits) - 1, MAX_PROPERTY_BYTES, names)
     for entry, idx, generation, size, names in (lowest, highest):
-        dut.generation.value, dut.bytes.value = generation, size
+        bench.dut.generation.value, bench.dut.bytes.value = generation, size
         right = {"generation": generation, "names": names}
         others = [{"generation": generation ^ 1 << k} for k in range(bits)]
         others += [{"idx": idx ^ 1 << k} for k in range(64)]
@@ -167,12 +156,12 @@ async def no_bit_of_a_response_is_overlooked(dut):
         await bench.responses.send_all(beat for item in (*sent, response) for beat in item)
         heads.append(head)
         beats += ends
-        await ClockCycles(dut.clk, 4)
+        await bench.wait(4)
         lengths = [size ^ 1 << k for k in range(LENGTH_BITS) if size != 1 << k]
         for length in lengths:
             await bench.issue(entry, idx)
             await bench.responses.send_all(bench.response(entry, length, block=b"one", **right)[0])
-            await ClockCycles(dut.clk, 4)
+            await bench.wait(4)
         for name, more in (("response", 1 + len(lengths)), ("stale", len(others))):
             counts[name] += more
         counts["remote"] += len(lengths)
@@ -181,10 +170,9 @@ async def no_bit_of_a_response_is_overlooked(dut):
     assert bench.totals.counts == counts
 
 
-@crossed(size=[4, 192])
-async def a_beat_a_cycle(dut, size):
-    bench = await MatchBench(dut).begin()
-    dut.bytes.value = size
+@benched(MatchBench, size=[4, 192])
+async def a_beat_a_cycle(bench, size):
+    bench.dut.bytes.value = size
     expected, sent = [], []
     for entry in range(4):
         await bench.issue(entry, 100 + entry)
@@ -192,37 +180,36 @@ async def a_beat_a_cycle(dut, size):
         sent += response
         expected += ends
     await bench.responses.send_all(sent)
-    await ClockCycles(dut.clk, 10)
+    await bench.wait(10)
     assert bench.beats.beats == expected
     latency = ResponseMatch.latency
     assert bench.beats.cycles == [at + latency for at in bench.responses.cycles]
     assert bench.beats.cycles[-1] - bench.beats.cycles[0] == len(sent) - 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def beats_wait_for_heads(dut):
+@benched(MatchBench)
+async def beats_wait_for_heads(bench):
     """Neither goes without the other; a response has more beats than are held."""
-    bench = await MatchBench(dut).begin()
-    dut.bytes.value = 320
+    bench.dut.bytes.value = 320
     await bench.issue(1, 77)
     bench.heads.stop()
     response, head, ends = bench.response(1, 320)
     sending = cocotb.start_soon(bench.responses.send_all(response))
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     assert not bench.beats.beats
     assert not sending.done()
-    heads = Sink(dut, "heads")
-    await ClockCycles(dut.clk, 20)
+    heads = Sink(bench.dut, "heads")
+    await bench.wait(20)
     assert heads.beats == [head]
     assert bench.beats.beats == ends
     bench.beats.stop()
     await bench.issue(1, 78)
     response, head, ends = bench.response(1, 320)
     cocotb.start_soon(bench.responses.send_all(response))
-    await ClockCycles(dut.clk, 20)
+    await bench.wait(20)
     assert len(heads.beats) == 1
-    beats = Sink(dut, "beats")
-    await ClockCycles(dut.clk, 20)
+    beats = Sink(bench.dut, "beats")
+    await bench.wait(20)
     assert heads.beats[1:] == [head]
     assert beats.beats == ends
 
@@ -247,26 +234,25 @@ async def cleared_beside_any_step_of_a_response(dut, source):
         assert bench.beats.beats[before[1] :] == [ends[0] for _, _, ends in sent[:count]]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def clear_lets_a_begun_response_end(dut):
-    bench = await MatchBench(dut).begin()
-    dut.bytes.value = 192
+@benched(MatchBench)
+async def clear_lets_a_begun_response_end(bench):
+    bench.dut.bytes.value = 192
     for entry in range(4):
         await bench.issue(entry, 40 + entry)
     bench.responses.stall = lambda: len(bench.responses.cycles) == 1
     begun, head, ends = bench.response(0, 192)
     bench.responses.extend(begun)
-    await ClockCycles(dut.clk, 10)
-    assert dut.busy.value
-    dut.clear.value = 1
-    await ClockCycles(dut.clk, 10)
-    assert dut.busy.value, "the rest has to come"
+    await bench.wait(10)
+    assert bench.dut.busy.value
+    bench.dut.clear.value = 1
+    await bench.wait(10)
+    assert bench.dut.busy.value, "the rest has to come"
     bench.responses.stall = never
     bench.send(bench.response(entry, 192) for entry in range(4))
-    await ClockCycles(dut.clk, 40)
-    dut.clear.value = 0
+    await bench.wait(40)
+    bench.dut.clear.value = 0
     bench.send(bench.response(entry, 192) for entry in range(4))
-    await ClockCycles(dut.clk, 40)
+    await bench.wait(40)
     assert (bench.heads.beats, bench.beats.beats) == ([head], ends)
     assert bench.totals.counts == {"response": 1, "stale": 8, "remote": 0}
-    assert not dut.busy.value
+    assert not bench.dut.busy.value

@@ -1,26 +1,19 @@
 import random
 from dataclasses import replace
+from functools import partial
 
 import cocotb
-import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.server import READS, Server
 from sim.harness.bench import Bench
-from sim.harness.streams import (
-    STALLS,
-    always,
-    crossed,
-    cycle,
-    edges,
-    never,
-    often,
-)
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, always, benched, crossed, cycle, edges, never, often
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, dense_beats
+from tests.simulated import simulated
 
 NODE, FIRST, END = 2, 100, 900
 
@@ -28,13 +21,10 @@ NODE, FIRST, END = 2, 100, 900
 SIZES = [4, 64, 68, 192, 512]  #: that are registered; a build's largest may be far from it
 JUDGED = 3  #: reads in the server that have no place yet
 HANDLING = 10  #: cycles of a property in the server, from its ask to its response, memory aside
+#: The buffer holds just one property of the largest size.
+TIGHT = [replace(TINY, most_property_bytes=k, property_buffer_bytes=k) for k in (512, 4096)]
 
-
-@pytest.mark.parametrize("most", [512, 4096])
-def test_server(most):
-    """The buffer holds just one property of the largest size."""
-    params = replace(TINY, most_property_bytes=most, property_buffer_bytes=most)
-    simulate(Server(params), __name__)
+test_server = simulated(Server, TIGHT, __name__)
 
 
 def beats_of(size):
@@ -150,12 +140,11 @@ async def answers_every_read(dut, stalls, size):
     bench.check(reads)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def keeps_room_for_what_it_reads(dut):
+@benched(ServerBench)
+async def keeps_room_for_what_it_reads(bench):
     """Responses hardly leave: it asks for as many reads as the buffer holds, no more."""
-    bench = await ServerBench(dut).begin()
     for size in SIZES:
-        bench.size, dut.bytes.value = size, size
+        bench.size, bench.dut.bytes.value = size, size
         bench.properties = [random.randbytes(size) for _ in range(1000)]
         bench.responses.stall = always
         seen = len(bench.demands.beats)
@@ -163,7 +152,7 @@ async def keeps_room_for_what_it_reads(dut):
         reads = bench.some_reads(200, range(FIRST, END))
         bench.reads.extend(reads)
         taken = len(bench.reads.cycles)
-        await ClockCycles(dut.clk, 300)
+        await bench.wait(300)
         room = bench.params.property_beats // beats_of(size)
         assert len(bench.demands.beats) - seen == min(room, READS)
         assert len(bench.reads.cycles) - taken <= READS + JUDGED
@@ -222,15 +211,14 @@ async def zeros_and_ones(dut):
     bench.check(reads)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_bad_read_disturbs_no_other(dut):
+@benched(partial(ServerBench, size=192))
+async def a_bad_read_disturbs_no_other(bench):
     """Reads first get errors, some with nothing legal registered; then some fail, others do not."""
-    bench = await ServerBench(dut, size=192).begin()
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)
     await bench.rest()
     assert not bench.demands.beats
-    dut.legal.value = 0
+    bench.dut.legal.value = 0
     refused = bench.some_reads(20, range(FIRST, END))
     await bench.reads.send_all(refused)
     await bench.rest()
@@ -238,7 +226,7 @@ async def a_bad_read_disturbs_no_other(dut):
     assert [beat["error"] for beat in bench.responses.beats] == [1] * (len(wrong) + len(refused))
     bench.responses.beats.clear()
     bench.totals.clear()
-    dut.legal.value = 1
+    bench.dut.legal.value = 1
     bench.fails = lambda idx: idx < 200
     failing = bench.some_reads(20, range(FIRST, 200))
     good = bench.some_reads(20, range(200, END))

@@ -3,7 +3,6 @@ from dataclasses import replace
 from functools import partial
 
 import cocotb
-import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
@@ -11,8 +10,8 @@ from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from sim.harness.payloads import pack
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, crossed, cycle, never, often
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Source, always, benched, crossed, cycle, never, often
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
     COLUMNS,
@@ -23,6 +22,7 @@ from tests.hdl.netsparse.rig.unit_bench import (
     remote,
     slowly,
 )
+from tests.simulated import simulated
 
 LARGE = replace(
     TINY,
@@ -43,12 +43,10 @@ LARGE = replace(
 #: written, bits set, the completion is told.
 ROUND = 60
 BORDER = 4  #: cycles between two commands' idxs
+#: One unit is as small as can be, the other has every width at its largest.
+SIZES = {"4": TINY, "256": LARGE}
 
-
-@pytest.mark.parametrize("params", [TINY, LARGE], ids=["4", "256"])
-def test_unit(params):
-    """One unit is as small as can be, the other has every width at its largest."""
-    simulate(RigUnit(params), __name__, registers=["generation"])
+test_unit = simulated(RigUnit, SIZES, __name__, registers=["generation"])
 
 
 def some_idxs(count, spread=COLUMNS):
@@ -208,10 +206,9 @@ async def reports_what_failed(dut, fault):
     await next_ones_are_exact(bench, size, clear=clear)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def drops_late_responses(dut):
+@benched(partial(UnitBench, trip=lambda: 400))
+async def drops_late_responses(bench):
     """They come while the next command asks for the same idxs with changed properties."""
-    bench = await UnitBench(dut, trip=lambda: 400).begin()
     entries = bench.params.pending_entries
     bench.submit(remote(range(COLUMNS))[: entries // 2], watchdog=100)
     await bench.fails(Cause.WATCHDOG)
@@ -226,10 +223,9 @@ async def drops_late_responses(dut):
     assert bench.totals["responses"] == len(idxs)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def drops_what_nobody_waits_for(dut):
+@benched(partial(UnitBench, trip=slowly))
+async def drops_what_nobody_waits_for(bench):
     """Responses come twice, or with another idx, entry or generation."""
-    bench = await UnitBench(dut, trip=slowly).begin()
     idxs = some_idxs(150)
 
     def respond(pr):
@@ -248,7 +244,7 @@ async def drops_what_nobody_waits_for(dut):
 
     bench.respond = respond
     assert sorted(await bench.gather(idxs, 68)) == sorted({*remote(idxs)})
-    await ClockCycles(dut.clk, 300)
+    await bench.wait(300)
     await bench.end()
     assert bench.totals["stale"] == 2 * bench.totals["responses"] > 0
 
@@ -279,9 +275,8 @@ async def commands_come_at_any_pace(dut, stalls):
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def commands_wait_their_turn(dut):
-    bench = await UnitBench(dut, source=often, sink=often).begin()
+@benched(partial(UnitBench, source=often, sink=often))
+async def commands_wait_their_turn(bench):
     tags, gathered = [], []
     for _ in range(6):
         idxs = some_idxs(30)
@@ -308,14 +303,13 @@ async def cycles_of(bench, batches):
     return cycle() - begun
 
 
-@crossed(parts=[2, 5, 8])
-async def batches_cost_what_one_does(dut, parts):
+@benched(partial(UnitBench, trip=lambda: 400, filter_latency=lambda is_set: 3), parts=[2, 5, 8])
+async def batches_cost_what_one_does(bench, parts):
     """Commands overlap: one more costs its read of idxs, which is hidden, and a chunk's border.
 
     The way of a PR and back is 400 cycles long. As many commands as the unit keeps are under way,
     so a way is paid again only after that many commands.
     """
-    bench = await UnitBench(dut, trip=lambda: 400, filter_latency=lambda is_set: 3).begin()
     bench.write_latency = lambda: 6
     few = remote(range(COLUMNS))[: bench.params.pending_entries // 2]
     idxs = random.choices([*LOCAL, *few], k=200)
@@ -323,16 +317,15 @@ async def batches_cost_what_one_does(dut, parts):
     size = len(idxs) // parts
     batches = [idxs[k : k + size] for k in range(0, len(idxs), size)]
     many = await cycles_of(bench, batches)
-    dut._log.info("%d idxs: %d cycles as one, %d as %d", len(idxs), item, many, parts)
+    bench.dut._log.info("%d idxs: %d cycles as one, %d as %d", len(idxs), item, many, parts)
     rounds = -(-parts // bench.params.commands)
     assert many <= item + (rounds - 1) * (400 + ROUND) + parts * BORDER
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def properties_are_there_before_a_completion(dut):
+@benched(partial(UnitBench, source=often, sink=often, filter_latency=slowly))
+async def properties_are_there_before_a_completion(bench):
     """This holds for each command, also for those left to PRs of one before it."""
-    bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
     done, provided = [], []
 
     async def look():
@@ -425,34 +418,32 @@ def stop(bench, stuck):
     return partial(setattr, owner, name, moves)
 
 
-@crossed(stuck=list(STUCK))
-async def abandons(dut, stuck):
+@benched(UnitBench, stuck=list(STUCK))
+async def abandons(bench, stuck):
     """It does by its watchdog, not before accesses to memory end, nor amid a response."""
-    bench = await UnitBench(dut).begin()
     release, held = stop(bench, stuck), stuck not in ("table", "transmit")
     idxs = random.sample(remote(range(COLUMNS)), 280)
     bench.submit(idxs, 192, watchdog=60)
     failing = cocotb.start_soon(bench.fails(Cause.WATCHDOG))
-    await ClockCycles(dut.clk, 1500)
+    await bench.wait(1500)
     assert bench.totals[STUCK[stuck]]
     assert failing.done() != held
     release()
     await failing
     mend(bench)
-    await ClockCycles(dut.clk, 50)  # what is in the Tx queue leaves, and comes back
-    assert not dut.prs_valid.value
+    await bench.wait(50)  # what is in the Tx queue leaves, and comes back
+    assert not bench.dut.prs_valid.value
     await next_ones_are_exact(bench, 192)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def lacks_no_idx_while_idxs_wait(dut):
+@benched(UnitBench)
+async def lacks_no_idx_while_idxs_wait(bench):
     """Once they have come, and PRs cannot leave, no cycle counts as one without an idx."""
-    bench = await UnitBench(dut).begin()
     bench.prs.stall = always
     bench.submit(random.sample(remote(range(COLUMNS)), 280), 64)
-    await ClockCycles(dut.clk, 400)
+    await bench.wait(400)
     before = bench.totals["idx_stall"]
-    await ClockCycles(dut.clk, 100)
+    await bench.wait(100)
     assert bench.totals["transmit_stall"] > 50
     assert bench.totals["idx_stall"] == before > 0
     bench.prs.stall = never
@@ -502,10 +493,9 @@ def only_sets(bench, hold):
     return random.sample(remote(range(COLUMNS)), 4)
 
 
-@crossed(moving=[only_idxs, only_writes, only_sets])
-async def is_patient_while_anything_moves(dut, moving):
+@benched(UnitBench, moving=[only_idxs, only_writes, only_sets])
+async def is_patient_while_anything_moves(bench, moving):
     """Each kind of movement alone keeps the watchdog from biting."""
-    bench = await UnitBench(dut).begin()
     begun = cycle()
     idxs = moving(bench, begun + 5 * PACE)
     prs = await bench.gather(idxs, watchdog=PATIENCE)
@@ -515,10 +505,9 @@ async def is_patient_while_anything_moves(dut, moving):
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def turns_server_and_back(dut):
+@benched(partial(UnitBench, source=often, sink=often, whole=True))
+async def turns_server_and_back(bench):
     """Idxs, addresses, sizes and names are at both ends of what their fields hold."""
-    bench = await UnitBench(dut, source=often, sink=often, whole=True).begin()
     params = bench.params
     addresses, most = 1 << params.address_bits, params.most_property_bytes
     last_generation = (1 << params.generation_bits) - 1
@@ -534,7 +523,7 @@ async def turns_server_and_back(dut):
         bench.properties, bench.property_bytes = properties, size
         for _ in range(params.commands):  # by each slot
             bench.forget()
-            dut.control.generation.value = generation
+            bench.dut.control.generation.value = generation
             ends = [0, bench.columns - 1, bench.columns >> 1 | 1]
             idxs = ends + [random.randrange(bench.columns) for _ in range(15)]
             prs = await bench.gather(idxs, size, wide=1, **fields)
@@ -542,10 +531,10 @@ async def turns_server_and_back(dut):
             assert bench.prs.beats[-1]["pr"]["id"] >> params.entry_bits == generation
             await bench.rest()
         served = {"address": properties, "bytes": size, "legal": 1}
-        dut.serve.value, dut.served.value = 1, pack(params.served, served)
+        bench.dut.serve.value, bench.dut.served.value = 1, pack(params.served, served)
         await serves(bench, size)
         await bench.rest()
-        dut.serve.value = 0
+        bench.dut.serve.value = 0
     await bench.end()
 
 

@@ -2,7 +2,6 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
@@ -10,15 +9,13 @@ from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.pulses import Pulses
-from sim.harness.streams import STALLS, Sink, crossed
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Sink, benched, crossed
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
+from tests.simulated import simulated
 
-
-def test_write_back():
-    """Properties are as large as can be."""
-    most = {"most_property_bytes": MAX_PROPERTY_BYTES, "property_buffer_bytes": 4096}
-    simulate(WriteBack(replace(TINY, **most)), __name__)
+#: Properties are as large as can be.
+LARGE = replace(TINY, most_property_bytes=MAX_PROPERTY_BYTES, property_buffer_bytes=4096)
+test_write_back = simulated(WriteBack, [LARGE], __name__)
 
 
 class WriteBench(Bench):
@@ -83,9 +80,8 @@ async def writes_and_then_sets(dut, stalls, size):
         assert at > wrote
 
 
-@crossed(size=[4, 192, MAX_PROPERTY_BYTES], us=100)
-async def a_beat_a_cycle(dut, size):
-    bench = await WriteBench(dut).begin()
+@benched(WriteBench, size=[4, 192, MAX_PROPERTY_BYTES], us=100)
+async def a_beat_a_cycle(bench, size):
     bench.latency = lambda: 0
     provided, expected = await bench.write(50 if size < MAX_PROPERTY_BYTES else 3, size)
     assert (bench.sets.beats, bench.writes.beats) == (provided, expected)
@@ -93,9 +89,8 @@ async def a_beat_a_cycle(dut, size):
     assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
 
 
-@crossed(stalls=STALLS, us=100)
-async def failed_writes_set_nothing(dut, stalls):
-    bench = await WriteBench(dut, stalls).begin()
+@benched(WriteBench, stalls=STALLS, us=100)
+async def failed_writes_set_nothing(bench):
     bench.fails = lambda: random.random() < 0.4
     provided, _ = await bench.write(60, 68)
     good = [item for item, failed in zip(provided, bench.outcomes, strict=True) if not failed]
@@ -103,19 +98,18 @@ async def failed_writes_set_nothing(dut, stalls):
     assert len(bench.failed.beats) == len(provided) - len(good) > 0
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def discard_sets_nothing(dut):
-    bench = await WriteBench(dut).begin()
+@benched(WriteBench, us=100)
+async def discard_sets_nothing(bench):
     bench.sets.stop()
     writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))
-    await ClockCycles(dut.clk, 30)
+    await bench.wait(30)
     assert not writing.done(), "sets are not waited for"
-    assert dut.sets_valid.value
-    dut.discard.value = 1
-    await ClockCycles(dut.clk, 20)
+    assert bench.dut.sets_valid.value
+    bench.dut.discard.value = 1
+    await bench.wait(20)
     assert writing.done()
-    assert not dut.sets_valid.value
-    dut.discard.value = 0
-    sets = Sink(dut, "sets")
+    assert not bench.dut.sets_valid.value
+    bench.dut.discard.value = 0
+    sets = Sink(bench.dut, "sets")
     provided, _ = await bench.write(3, 4)
     assert sets.beats == provided

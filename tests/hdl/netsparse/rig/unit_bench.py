@@ -12,13 +12,7 @@ from hdl.netsparse.snic import SETTLING
 from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
 from sim.harness.streams import never
-from tests.hdl.netsparse.rig.bench import (
-    AnswerSink,
-    FilterModel,
-    Reader,
-    conserved,
-    dense_beats,
-)
+from tests.hdl.netsparse.rig.bench import AnswerSink, FilterModel, Reader, conserved, dense_beats
 
 UNIT, NODE = 7, 1
 COLUMNS = 600

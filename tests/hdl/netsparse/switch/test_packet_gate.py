@@ -9,12 +9,11 @@ from hdl.netsparse.switch.packet_gate import PacketGate
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Source, Stalls, crossed, cycle, never, start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.verilator import component_in_simulator, params_in_simulator
 from tests.hdl.netsparse.switch.bench import SPINE
+from tests.simulated import simulated
 
-
-def test_packet_gate():
-    simulate(PacketGate(SPINE), __name__)
+test_packet_gate = simulated(PacketGate, [SPINE], __name__)
 
 
 class Bench:

@@ -1,11 +1,9 @@
 import random
 
-import cocotb
-from cocotb.triggers import RisingEdge
-
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import DISTRIBUTED_NODES, RoutingTable
 from sim.harness.bench import Bench
+from sim.harness.streams import benched
 from tests.simulated import simulated
 
 OUTLIVES_RESET = "the memory keeps the routes that were written"
@@ -63,10 +61,9 @@ class TableBench(Bench):
         self.cycles, self.expected = [], []
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def knows_what_was_entered(dut):
+@benched(TableBench)
+async def knows_what_was_entered(bench):
     """It knows nothing at first, then each node's last route, whatever is written for no node."""
-    bench = await TableBench(dut).begin()
     nodes, ports = bench.params.nodes, range(bench.params.ports)
     await bench.look_up(range(nodes))
     for _ in range(2):
@@ -84,10 +81,9 @@ async def knows_what_was_entered(dut):
     await bench.look_up(range(nodes))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def numbers_of_no_node_have_no_route(dut):
+@benched(TableBench)
+async def numbers_of_no_node_have_no_route(bench):
     """They have none though their low bits are those of a node that has one."""
-    bench = await TableBench(dut).begin()
     nodes = bench.params.nodes
     for node in range(nodes):
         bench.cycle(node=node, port=node % bench.params.ports)
@@ -98,10 +94,9 @@ async def numbers_of_no_node_have_no_route(dut):
     await bench.look_up(dests)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def looks_up_and_is_written_at_any_time(dut):
+@benched(TableBench)
+async def looks_up_and_is_written_at_any_time(bench):
     """What was found stays until the next step; a reset leaves the routes."""
-    bench = await TableBench(dut).begin()
     nodes = bench.params.nodes
     pool = [0, nodes - 1, *random.sample(range(1, nodes - 1), 4), nodes]
     for node in pool:
@@ -113,9 +108,9 @@ async def looks_up_and_is_written_at_any_time(dut):
             port = random.choice((*range(bench.params.ports), None))
             bench.cycle(dest, node, port)
         await bench.check()
-        dut.rst.value = 1
+        bench.dut.rst.value = 1
         bench.last = None
-        dut.step.value = dut.write.value = 0
-        await RisingEdge(dut.clk)
-        dut.rst.value = 0
+        bench.dut.step.value = bench.dut.write.value = 0
+        await bench.edge
+        bench.dut.rst.value = 0
         await bench.look_up(pool)

@@ -16,14 +16,7 @@ from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger
 from sim.netsparse.wire import to_beats
 from tests.hdl.common.register_pace import registers_at_any_pace
-from tests.hdl.netsparse.switch.bench import (
-    ADDRESSES,
-    LENGTH,
-    SPINE,
-    TOR,
-    Bench,
-    requests_of,
-)
+from tests.hdl.netsparse.switch.bench import ADDRESSES, LENGTH, SPINE, TOR, Bench, requests_of
 from tests.simulated import simulated
 
 test_switch = simulated(NetSparseSwitch, [SPINE, TOR], __name__)

@@ -4,23 +4,21 @@ import random
 from collections import Counter
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, always, crossed, cycle, edges, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, Stalls, always, benched, crossed, cycle, never
 from sim.netsparse.links import as_beats
 from tests.hdl.netsparse.switch.bench import SPINE
+from tests.simulated import simulated
 
 ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}
 FULL = (1 << 64) - 1  #: tkeep
 EVENTS_LATENCY = 2
 
-
-def test_switch_port():
-    simulate(SwitchPort(SPINE), __name__)
+test_switch_port = simulated(SwitchPort, [SPINE], __name__)
 
 
 def packet(dest, beats, *, keep=FULL, broken=False):
@@ -121,10 +119,9 @@ async def passes_what_has_a_route(dut, stalls):
         assert bench.o.cycles == [taken + late for taken in bench.passed]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def an_endless_packet_ends(dut):
+@benched(PortBench)
+async def an_endless_packet_ends(bench):
     """What follows it is the next packet, whether it passed, had no route or was short."""
-    bench = await PortBench(dut).begin()
     for dest in (0, 3):
         for keep in (FULL, 1):
             beats = packet(dest, 400)
@@ -147,10 +144,9 @@ async def waits_while_nobody_takes(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def drops_the_rest_of_what_a_reset_cuts(dut):
+@benched(PortBench)
+async def drops_the_rest_of_what_a_reset_cuts(bench):
     """A reset comes at each beat, the last too, and between packets; all behind it pass."""
-    bench = await PortBench(dut).begin()
     lengths = (2, 3, bench.params.packet_beats, 2)
     falls = set()  # in the cycle of this beat, or behind all
     for after in range(sum(lengths) + 4):
@@ -160,14 +156,14 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
             if turn == "send":
                 for beats in sent:
                     bench.send(beats)
-                await edges(dut.clk, after - 1)
+                await bench.wait(after - 1)
                 continue
-            dut.rst.value = 1
-            await RisingEdge(dut.clk)
-            dut.rst.value, reset = 0, cycle()
+            bench.dut.rst.value = 1
+            await bench.edge
+            bench.dut.rst.value, reset = 0, cycle()
         while bench.axis.missing:
-            await RisingEdge(dut.clk)
-        await ClockCycles(dut.clk, SwitchPort.latency + 2)
+            await bench.edge
+        await bench.wait(SwitchPort.latency + 2)
         expected = []
         for beats in sent:
             if bench.taken[taken] > reset:
