@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from sim.netsparse.spine_choice import SpineChoice
-from sim.netsparse.topology import End, ResponseRoutes, Tables, Topology
+from sim.netsparse.topology import Direct, ResponseRoutes, Tables
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dragonfly(Topology):
+class Dragonfly(Direct):
     """Describes ``groups`` of ``group`` racks each, with ``links`` between two groups.
 
     Link l between two groups is at rack l % group of both. Ports behind those of nodes lead to the
@@ -54,11 +54,6 @@ class Dragonfly(Topology):
         return self.groups * self.group
 
     @property
-    def switches(self) -> int:
-        """Return the number of switches."""
-        return self.racks
-
-    @property
     def distance(self) -> int:
         """Return the most links between two nodes."""
         return 5
@@ -91,22 +86,6 @@ class Dragonfly(Topology):
             ]
             result.append([*near, *far])
         return result
-
-    @cached_property
-    def port_to(self) -> dict[tuple[int, int, int], int]:
-        """Return the port by switch, switch that it leads to, and number of the link."""
-        return {
-            (switch, far, number): self.nodes_per_rack + k
-            for switch, ends in enumerate(self.far_ends)
-            for k, (far, number) in enumerate(ends)
-        }
-
-    def neighbour(self, switch: int, port: int) -> End:
-        """Return what a port of a switch leads to."""
-        if port < self.nodes_per_rack:
-            return End(switch * self.nodes_per_rack + port)
-        far, number = self.far_ends[switch][port - self.nodes_per_rack]
-        return End(far, self.port_to[far, switch, number])
 
     def port_for(self, switch: int, node: int, link: int) -> int:
         """Return the port on the way to a node, by that link to its group."""

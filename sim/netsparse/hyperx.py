@@ -9,13 +9,13 @@ from math import prod
 import numpy as np
 
 from sim.netsparse.spine_choice import SpineChoice
-from sim.netsparse.topology import End, ResponseRoutes, Tables, Topology
+from sim.netsparse.topology import Direct, ResponseRoutes, Tables
 
 AXES = "XYZ"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HyperX(Topology):
+class HyperX(Direct):
     """Describes racks of a grid of ``sizes`` points, X first, with ``width`` links between two.
 
     A rack's number counts points along X first. Ports behind those of nodes lead along X, then Y,
@@ -49,11 +49,6 @@ class HyperX(Topology):
         return prod(self.sizes)
 
     @property
-    def switches(self) -> int:
-        """Return the number of switches."""
-        return self.racks
-
-    @property
     def distance(self) -> int:
         """Return the most links between two nodes."""
         return 2 + len(self.sizes)
@@ -72,37 +67,18 @@ class HyperX(Topology):
         return [point[::-1] for point in product(*map(range, reversed(self.sizes)))]
 
     @cached_property
-    def lines(self) -> Sequence[Sequence[tuple[int, int, int]]]:
-        """Return for each uplink of each switch its axis, the switch that it leads to, its number.
-
-        The number is that among the links between the two.
-        """
+    def far_ends(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """Return for each uplink of each switch where it leads, and its number between the two."""
         strides = [prod(self.sizes[:axis]) for axis in range(len(self.sizes))]
 
-        def of(switch: int) -> Iterator[tuple[int, int, int]]:
+        def of(switch: int) -> Iterator[tuple[int, int]]:
             for axis, own in enumerate(self.points[switch]):
                 for other in range(self.sizes[axis]):
                     if other != own:
                         far = switch + (other - own) * strides[axis]
-                        yield from ((axis, far, number) for number in range(self.width))
+                        yield from ((far, number) for number in range(self.width))
 
         return [tuple(of(switch)) for switch in range(self.switches)]
-
-    @cached_property
-    def port_to(self) -> dict[tuple[int, int, int], int]:
-        """Return the port by switch, switch that it leads to, and number of the link."""
-        return {
-            (switch, far, number): self.nodes_per_rack + k
-            for switch, lines in enumerate(self.lines)
-            for k, (_, far, number) in enumerate(lines)
-        }
-
-    def neighbour(self, switch: int, port: int) -> End:
-        """Return what a port of a switch leads to."""
-        if port < self.nodes_per_rack:
-            return End(switch * self.nodes_per_rack + port)
-        _, far, number = self.lines[switch][port - self.nodes_per_rack]
-        return End(far, self.port_to[far, switch, number])
 
     def step(self, switch: int, rack: int, *, last: bool) -> int:
         """Return the switch that is next on the way to ``rack``: its first or last axis is done."""
@@ -143,7 +119,7 @@ class HyperX(Topology):
                     switch,
                     (switch * self.nodes_per_rack + port) % self.width
                     if port < self.nodes_per_rack
-                    else self.lines[switch][port - self.nodes_per_rack][2],
+                    else self.far_ends[switch][port - self.nodes_per_rack][1],
                 )
                 for port in range(self.ports(switch))
             }

@@ -208,3 +208,37 @@ class Topology(ABC):
             place: end.index if end.port is None else (end.index, end.port)
             for place, end in ends.items()
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direct(Topology):
+    """Describes racks whose switches are joined by links alone, without other switches."""
+
+    @property
+    def switches(self) -> int:
+        """Return the number of switches."""
+        return self.racks
+
+    @cached_property
+    @abstractmethod
+    def far_ends(self) -> Sequence[Sequence[tuple[int, int]]]:
+        """Return for each uplink of each switch the switch that it leads to, and its number.
+
+        The number tells it from others between the same two racks, or groups of racks.
+        """
+
+    @cached_property
+    def port_to(self) -> dict[tuple[int, int, int], int]:
+        """Return the port by switch, switch that it leads to, and number of the link."""
+        return {
+            (switch, far, number): self.nodes_per_rack + k
+            for switch, ends in enumerate(self.far_ends)
+            for k, (far, number) in enumerate(ends)
+        }
+
+    def neighbour(self, switch: int, port: int) -> End:
+        """Return what a port of a switch leads to."""
+        if port < self.nodes_per_rack:
+            return End(switch * self.nodes_per_rack + port)
+        far, number = self.far_ends[switch][port - self.nodes_per_rack]
+        return End(far, self.port_to[far, switch, number])

@@ -51,12 +51,7 @@ def test_numbering():
     """It follows the drawing of 3 racks of 2 nodes, 2 spines; a spine's port r leads to rack r."""
     assert (SMALL.nodes, SMALL.switches, SMALL.tor_ports, SMALL.spine_ports) == (6, 5, 4, 3)
     assert [SMALL.rack(node) for node in range(6)] == [0, 0, 1, 1, 2, 2]
-    assert [SMALL.neighbour(1, port) for port in range(4)] == [
-        End(2),
-        End(3),
-        End(3, 1),
-        End(4, 1),
-    ]
+    assert [SMALL.neighbour(1, port) for port in range(4)] == [End(2), End(3), End(3, 1), End(4, 1)]
     assert [SMALL.neighbour(4, port) for port in range(3)] == [End(0, 3), End(1, 3), End(2, 3)]
     assert [[*SMALL.uplinks(switch)] for switch in range(5)] == [[2, 3]] * 3 + [[], []]
     assert [SMALL.link_name(link) for link in (0, 1, 4, 5)] == [
@@ -110,7 +105,7 @@ def test_reads_correct_coordinates_in_order(grid):
             for done in range(len(differ) + 1)
         ]
         numbers = {
-            grid.lines[switch][port - grid.nodes_per_rack][2]
+            grid.far_ends[switch][port - grid.nodes_per_rack][1]
             for switch, port in way(near, home, routes, grid.ends)[:-1]
         }
         assert numbers <= {home % grid.width}
