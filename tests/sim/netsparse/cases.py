@@ -1,5 +1,7 @@
 """Has what the tests of gathers share: hardware, matrices, surroundings."""
 
+import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +12,18 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
+from sim.harness.in_simulator import JOB
+from sim.harness.verilator import Simulation, run
 from sim.netsparse.builds import build_gather
-from sim.netsparse.gather import Gather, check, simulate_gather
+from sim.netsparse.gather import Gather, check, fill_memories, simulate_gather
 from sim.netsparse.leaf_spine import LeafSpine
-from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.network import network_params
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Partition, batches
 
 RIG = RigParams(
-    nodes=4,
-    idx_bits=24,
-    address_bits=32,
-    pending_entries=16,
-    lsq_entries=16,
-    lsq_reserved=4,
+    nodes=4, idx_bits=24, address_bits=32, pending_entries=16, lsq_entries=16, lsq_reserved=4
 )
 EIGHT = SnicParams(  # two nodes with eight units
     units=8,
@@ -70,6 +69,7 @@ VIRTUAL = SnicParams(  # four nodes with four units, the smallest tables, virtua
     dram_address_bits=28,
     host_requests=8,
 )
+PICKLE = "tests.pickle"
 FAMILIES = {  # a few thousand nonzeros each
     "queen": "queen:nodes=4,rows=150",
     "stokes": "stokes:nodes=4,rows=300",
@@ -124,6 +124,19 @@ def run_gather(gather, snic, tmp_path, rng):
     )
     check(gather, gathered)
     return gathered
+
+
+def run_tests(module, params, simulator, folder, job, filled=None):
+    """Run cocotb tests on a cluster whose memories fit the gather ``filled``, or ``job``."""
+    (folder / PICKLE).write_bytes(pickle.dumps(job))
+    plusargs, env = fill_memories(filled or job, folder), {JOB: str(folder)}
+    kind = {"params": params, "component": ClusterSystem}
+    run(simulator, Simulation(test_module=module, plusargs=plusargs, env=env, **kind))
+
+
+def job_in_simulator():
+    """Return the job of :func:`run_tests`, in one of its tests."""
+    return pickle.loads((Path(os.environ[JOB]) / PICKLE).read_bytes())
 
 
 def family(name):

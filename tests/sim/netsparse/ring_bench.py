@@ -1,31 +1,26 @@
 """Gathers through the rings of a node's clients."""
 
-import os
-import pickle
 import random
-from pathlib import Path
 
 import numpy as np
 
 from hdl.common.axi import Response
 from hdl.common.rings import DESCRIPTOR_BYTES
-from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
 from sim.harness.streams import start
-from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.builds import build_gather
-from sim.netsparse.gather import Gather, fill_memories
+from sim.netsparse.gather import Gather
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.golden.gather import host_memory_before
-from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.surroundings.side_port import SidePort
 from sim.workloads.partition import Partition
-from tests.sim.netsparse.cases import EIGHT
+from tests.sim.netsparse.cases import EIGHT, job_in_simulator, run_tests
 
 ROWS, WORDS = 128, 16
 CLIENTS, REQUESTS, IDXS = 3, 12, 8  # requests of a client, idxs of a request
 RINGS = 5  # logarithm of the places of the largest rings here
-JOB_PICKLE = "rings.pickle"
 
 
 def simulate_bench(folder, rng, module):
@@ -38,18 +33,7 @@ def simulate_bench(folder, rng, module):
         servers=2,
         rings=RINGS,
     )
-    params, simulator = build_gather(EIGHT, 2)
-    (folder / JOB_PICKLE).write_bytes(pickle.dumps(gather))
-    run(
-        simulator,
-        Simulation(
-            test_module=module,
-            params=params,
-            component=ClusterSystem,
-            plusargs=fill_memories(gather, folder),
-            env={JOB: str(folder)},
-        ),
-    )
+    run_tests(module, *build_gather(EIGHT, 2), folder, gather)
 
 
 class Bench:
@@ -57,7 +41,7 @@ class Bench:
 
     async def begin(self, dut):
         self.dut = dut
-        self.gather = pickle.loads((Path(os.environ[JOB]) / JOB_PICKLE).read_bytes())
+        self.gather = job_in_simulator()
         params = params_in_simulator(ClusterParams)
         memories = [SidePort(dut, params.host, k) for k in range(2)]
         self.memory = memories[0]

@@ -37,8 +37,7 @@ MECHANISMS = {  # of switches, and whether SNICs concatenate
     "cache": ({"cache": 1, "concatenate": 0}, False),
     "all": ({"cache": 1, "concatenate": 1}, True),
 }
-
-
+IN_RACKS = {"nodes": NODES, "racks": RACKS, "spines": SPINES}
 ROWS = 600  #: of the recorded matrix
 OFF = ("filter", "coalesce", "concatenate", "switch_cache", "switch_concatenate")
 STEPS = {  # of an ablation: what each turns on
@@ -59,9 +58,7 @@ def product(rng, name, mechanisms, property_bytes):
     """Return the product of a family's matrix, in random surroundings."""
     switch, concatenate = MECHANISMS[mechanisms]
     requested = SpmmWorkload(
-        nodes=NODES,
-        racks=RACKS,
-        spines=SPINES,
+        **IN_RACKS,
         property_bytes=property_bytes,
         concatenate=concatenate,
         batch=int(rng.choice([20, 1024])),
@@ -95,8 +92,7 @@ def requested_from_other_racks(gather):
 
 
 @pytest.mark.parametrize(
-    ("name", "mechanisms"),
-    short_products(FAMILIES, MECHANISMS, short=[("stokes", "all")]),
+    ("name", "mechanisms"), short_products(FAMILIES, MECHANISMS, short=[("stokes", "all")])
 )
 def test_product(tmp_path, rng, simulator, name, mechanisms):
     """It equals scipy's, every packet and PR is counted, and the model predicts it."""
@@ -149,9 +145,7 @@ def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choi
     """
     alone_or_not = dict.fromkeys(("concatenate", "switch_concatenate", "switch_cache"), not alone)
     requested = SpmmWorkload(
-        nodes=NODES,
-        racks=RACKS,
-        spines=SPINES,
+        **IN_RACKS,
         spine_choice=choice,
         clients=1,
         property_bytes=int(rng.choice([4, 16, 64])),
@@ -181,9 +175,7 @@ def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choi
 def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator, choice):
     """Commands alone up to all that NetSparse has are set at run time; figures 12 and 15."""
     requested = SpmmWorkload(
-        nodes=NODES,
-        racks=RACKS,
-        spines=SPINES,
+        **IN_RACKS,
         spine_choice=choice,
         property_bytes=16,
         host_latency=2,

@@ -1,21 +1,17 @@
 """Lets the network of racks fail: hosts are told, and the cluster is usable again."""
 
-import os
-import pickle
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
-from sim.harness.streams import start
-from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.harness.streams import crossed, start
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.builds import build_cluster
-from sim.netsparse.gather import Gather, fill_memories
+from sim.netsparse.gather import Gather
 from sim.netsparse.gather_in_simulator import (
     set_up,
     set_up_network,
@@ -23,18 +19,17 @@ from sim.netsparse.gather_in_simulator import (
     switch_counts,
     together,
 )
-from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.surroundings.side_port import SidePort
 from sim.workloads.partition import Partition
-from tests.sim.netsparse.cases import CLUSTER, NODES, RACKS
+from tests.sim.netsparse.cases import CLUSTER, NODES, RACKS, job_in_simulator, run_tests
 
 ROWS, WORDS, IDXS, REQUESTS = 120, 4, 30, 2
 EACH = ROWS // NODES  # idxs that a node owns
 WATCHDOG = 1000
 RESETS = 20  # one after the other: some of them hit a packet
 DELAYS = {"read_delay": 20, "response_delay": 20}
-PICKLE = "gather.pickle"
 
 
 def test_faults(tmp_path, rng):
@@ -50,17 +45,7 @@ def test_faults(tmp_path, rng):
         mechanisms=DELAYS,
         switch=DELAYS,
     )
-    (tmp_path / PICKLE).write_bytes(pickle.dumps(gather))
-    run(
-        build_cluster(CLUSTER),
-        Simulation(
-            test_module=__name__,
-            params=CLUSTER,
-            component=ClusterSystem,
-            plusargs=fill_memories(gather, tmp_path),
-            env={JOB: str(tmp_path)},
-        ),
-    )
+    run_tests(__name__, CLUSTER, build_cluster(CLUSTER), tmp_path, gather)
 
 
 class Bench:
@@ -68,7 +53,7 @@ class Bench:
 
     async def begin(self, dut):
         self.dut = dut
-        self.gather = pickle.loads((Path(os.environ[JOB]) / PICKLE).read_bytes())
+        self.gather = job_in_simulator()
         params = params_in_simulator(ClusterParams)
         self.topology = params.network.topology
         ram = {"read_latency": 30, "write_latency": 20}
@@ -128,8 +113,7 @@ class Bench:
         return [[done.cause for done in node] for node in ended]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(switch=[0, RACKS])
+@crossed(switch=[0, RACKS])
 async def a_switch_is_reset_in_traffic(dut, switch):
     """What was in a rack's switch or a spine is lost; watchdogs tell hosts; then all works."""
     bench = await Bench().begin(dut)
@@ -169,8 +153,7 @@ async def a_node_without_a_route_is_reported_by_watchdogs(dut):
     await bench.gathers()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["reads", "responses"])
+@crossed(kind=["reads", "responses"])
 async def a_node_that_takes_nothing_holds_up_only_those_who_need_it(dut, kind):
     """Its rack's switch holds a class for it; nodes of other racks go on with each other."""
     bench = await Bench().begin(dut)

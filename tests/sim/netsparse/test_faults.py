@@ -1,9 +1,6 @@
 """Lets anything go wrong: the host is told which command it was, and the next one is exact."""
 
-import os
-import pickle
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import cocotb
 import numpy as np
@@ -13,23 +10,22 @@ from cocotb.triggers import ClockCycles
 from hdl.common.axi import Response
 from hdl.netsparse.snic_counters import BUSES
 from sim.harness.coverage_runs import covers
-from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
 from sim.harness.streams import start
-from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.harness.verilator import params_in_simulator
 from sim.netsparse.builds import build_gather
-from sim.netsparse.gather import FILTER_ADDRESS, Gather, fill_memories
+from sim.netsparse.gather import FILTER_ADDRESS, Gather
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.golden.idx_filter import line_address
 from sim.netsparse.host.snic.by_registers import RequestRefused
 from sim.netsparse.leaf_spine import LeafSpine
-from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
+from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.surroundings.axi_ram import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.long import short_and_long
-from tests.sim.netsparse.cases import EIGHT
+from tests.sim.netsparse.cases import EIGHT, job_in_simulator, run_tests
 
 ROWS, WORDS, IDXS = 600, 17, 300  # properties of 68 bytes
 SIZE = 4 * WORDS
@@ -120,14 +116,10 @@ def faults(gather):
     remote = gather.property_address + first * SIZE
     result = {
         "idx read": Fault(
-            cause="IDX_READ",
-            host=fails("read", idx_address),
-            fail_index=2 * FAILING + HOST,
+            cause="IDX_READ", host=fails("read", idx_address), fail_index=2 * FAILING + HOST
         ),
         "property write": Fault(
-            cause="PROPERTY_WRITE",
-            host=fails("write", remote),
-            fail_index=2 * FAILING + HOST,
+            cause="PROPERTY_WRITE", host=fails("write", remote), fail_index=2 * FAILING + HOST
         ),
         "property read": Fault(
             cause="REMOTE",
@@ -142,9 +134,7 @@ def faults(gather):
             fail_index=2 * FAILING + DRAM,
         ),
         "filter write": Fault(
-            cause="FILTER",
-            dram=fails("write", FILTER_ADDRESS),
-            fail_index=2 * FAILING + DRAM,
+            cause="FILTER", dram=fails("write", FILTER_ADDRESS), fail_index=2 * FAILING + DRAM
         ),
     }
     result |= broken_buses(idx_address, remote)
@@ -216,18 +206,8 @@ def test_fault(tmp_path, rng, name):
     wrong = gather_of(rng, fault.beyond, fault.far)
     rng.bit_generator.state = state
     gather = gather_of(rng, far=fault.far)
-    params, simulator = build_gather(EIGHT, 2, coverage=covers())
-    (tmp_path / "fault.pickle").write_bytes(pickle.dumps((gather, fault)))
-    run(
-        simulator,
-        Simulation(
-            test_module=__name__,
-            params=params,
-            component=ClusterSystem,
-            plusargs=fill_memories(wrong, tmp_path),
-            env={JOB: str(tmp_path)},
-        ),
-    )
+    built = build_gather(EIGHT, 2, coverage=covers())
+    run_tests(__name__, *built, tmp_path, (gather, fault), wrong)
     for node, golden in enumerate(wrong.golden()):
         result = (tmp_path / f"dump_{2 * node + HOST}.bin").read_bytes()
         assert result[: len(golden)] == golden, f"host memory of node {node}"
@@ -254,7 +234,7 @@ def altered(requests, changes, second, watchdog):
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
 async def fails_and_recovers(dut):
-    gather, fault = pickle.loads((Path(os.environ[JOB]) / "fault.pickle").read_bytes())
+    gather, fault = job_in_simulator()
     params = params_in_simulator(ClusterParams)
 
     def surround(fault=None):

@@ -30,8 +30,7 @@ TRAFFIC = Saturation(
 def run(topology, snic, switch, requested, folder):
     """Run a gather in RTL, each node and switch in a process of its own; check every byte."""
     cluster = ClusterParams(
-        snic=snic,
-        network=replace(network_params(topology, snic, switch), link_latency=LATENCY),
+        snic=snic, network=replace(network_params(topology, snic, switch), link_latency=LATENCY)
     )
     gather = requested.gather()
     gathered = simulate_gather(gather, cluster, build_parts(cluster), folder=folder, processes=2)

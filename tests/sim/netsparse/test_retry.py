@@ -6,6 +6,7 @@ import cocotb
 import pytest
 
 from sim.harness.payloads import pack, unpack
+from sim.harness.streams import crossed
 from sim.host.device import DeviceError
 from sim.netsparse.host.snic.request_runner import GatherFailed
 from sim.netsparse.leaf_spine import LeafSpine
@@ -70,8 +71,7 @@ class Requesting(Bench):
         return [item.tag for item in self.requested]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(how=[(False, "reads"), (True, "responses")])
+@crossed(how=[(False, "reads"), (True, "responses")])
 async def what_a_lost_packet_stops_is_done_again(dut, how):
     by_rings, lost = how
     bench = await Requesting().begin(dut, 4, by_rings)
@@ -108,8 +108,7 @@ async def a_loss_that_stays_ends_with_its_cause(dut):
     await bench.check(result, bench.requested)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(cause=["RANGE", "COMMAND", "REMOTE", "ARRAY"])
+@crossed(cause=["RANGE", "COMMAND", "REMOTE", "ARRAY"])
 async def what_no_retry_mends_is_not_retried(dut, cause):
     """It is not, even beside a lost packet; the filter stays as it is, to be looked into."""
     bench = await Requesting().begin(dut, 1)

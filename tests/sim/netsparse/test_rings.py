@@ -5,6 +5,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
+from sim.harness.streams import crossed
 from sim.harness.threads import bridge
 from sim.netsparse.host.snic.by_registers import ByRegisters, RequestRefused
 from sim.netsparse.host.snic.request import Completion
@@ -50,8 +51,7 @@ async def registers_beside_the_ring(dut):
     assert not int(dut.interrupts.value), "all was read"
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(places=[1, 2, 8])
+@crossed(places=[1, 2, 8])
 async def small_rings_go_round(dut, places):
     bench = await Bench().begin(dut)
     await bench.open(places, places)
@@ -141,8 +141,7 @@ async def a_completion_that_cannot_be_written_stops_the_ring(dut):
     await bench.check(await bench.snic.carry_out(bench.requests), bench.requests)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(gone=[("read", Misdeed.MUTE), ("write", Misdeed.DEAF)])
+@crossed(gone=[("read", Misdeed.MUTE), ("write", Misdeed.DEAF)])
 async def a_host_memory_that_is_gone_is_reported(dut, gone):
     """Its bus is given up: descriptors are not read, or completions stop; both recover."""
     kind, fault = gone
@@ -173,8 +172,7 @@ async def a_host_memory_that_is_gone_is_reported(dut, gone):
     await bench.check(await bench.snic.carry_out(bench.requests), bench.requests)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(
+@crossed(
     wrong=[
         ("request_ring", Fault.OVERRUN, {"request_producer": 33}),
         ("completion_ring", Fault.OVERRUN, {"completion_consumer": 1}),

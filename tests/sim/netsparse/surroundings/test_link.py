@@ -1,12 +1,10 @@
 import random
 
-import cocotb
-
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.snic_counters import CLASSES
 from sim.harness.payloads import pack, unpack
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, edges, never, often, start
+from sim.harness.streams import STALLS, crossed, edges, never, often, start
 from sim.harness.verilator import simulate
 from sim.netsparse.links import Receiver, Sender, drained
 from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS, LinkParams, SharedLink
@@ -78,8 +76,7 @@ async def started(dut, *stalls):
     return bench
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, settings=[{}, {"latency": 60, "in_stall": 40, "out_stall": 200}])
+@crossed(stalls=STALLS, settings=[{}, {"latency": 60, "in_stall": 40, "out_stall": 200}])
 async def delivers_everything(dut, stalls, settings):
     bench = await started(dut, *stalls)
     bench.set(**settings)
@@ -90,8 +87,7 @@ async def delivers_everything(dut, stalls, settings):
     assert not any(counts[kind][event] for kind in CLASSES for event in ("dropped", "corrupted"))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=CLASSES, latency=[0, 1, 990])
+@crossed(kind=CLASSES, latency=[0, 1, 990])
 async def a_class_alone_has_the_whole_link(dut, kind, latency):
     """It moves a beat per cycle for long, each beat as late as was asked."""
     bench = await started(dut)
@@ -106,8 +102,7 @@ async def a_class_alone_has_the_whole_link(dut, kind, latency):
     assert left == [at + SharedLink.least_latency + latency for at in entered]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 990])
+@crossed(latency=[0, 990])
 async def two_classes_share_one_bandwidth(dut, latency):
     """Both together move a beat per cycle, one whole packet of each in turn."""
     bench = await started(dut)
@@ -126,8 +121,7 @@ async def two_classes_share_one_bandwidth(dut, latency):
     assert len(turns) == 120
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=CLASSES)
+@crossed(kind=CLASSES)
 async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
     """Its packets fill the far end's buffer and wait; the other class has all the link."""
     bench = await started(dut)
@@ -151,8 +145,7 @@ async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
     bench.check()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 1, 300])
+@crossed(latency=[0, 1, 300])
 async def free_places_are_known_a_latency_later(dut, latency):
     """A full buffer that is drained lets a packet begin when credits for it have come back."""
     bench = await started(dut)
@@ -172,8 +165,7 @@ async def free_places_are_known_a_latency_later(dut, latency):
     assert bench.inputs[kind].cycles[taken] == left + latency + 2
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=CLASSES, fault=["drop", "corrupt", "stray"])
+@crossed(kind=CLASSES, fault=["drop", "corrupt", "stray"])
 async def harms_the_packet_that_was_named(dut, kind, fault):
     bench = await started(dut, often)
     at = random.randrange(20)

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from sim.workloads.files import InputError
-from sim.workloads.matrix_families.pattern import (
-    assembled,
-    check_at_least,
-    check_shares,
-)
+from sim.workloads.matrix_families.pattern import assembled, check_at_least, check_shares
 
 
 def test_assembled_merges_repeats() -> None:
