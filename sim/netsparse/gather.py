@@ -133,9 +133,8 @@ class Gather:
         """Return where a node's rings lie, behind the image of its memory, and their places."""
         if self.rings is None:
             return None
-        behind = self.idx_end(node)
         whole = max(LINE, DESCRIPTOR_BYTES << self.rings)
-        return -(-behind // whole) * whole, 1 << self.rings
+        return -(-self.idx_end(node) // whole) * whole, 1 << self.rings
 
     def ring_end(self, node: int) -> int | None:
         """Return the address behind a node's rings, if it has any."""
@@ -194,27 +193,19 @@ class Gather:
 
     def flat(self, node: int) -> Ints:
         """Return all idxs of a node."""
-        nothing = np.empty(0, np.int64)
-        return np.concatenate(
-            [nothing, *(batch for batches in self.idxs[node] for batch in batches)]
-        )
+        every = (batch for batches in self.idxs[node] for batch in batches)
+        return np.concatenate([np.empty(0, np.int64), *every])
 
     def expected(self, node: int) -> Expected:
         """Return what the counters of a node must say."""
         nothing = np.empty(0, np.int64)
-        return expected(
-            self.partition,
-            node,
-            [np.concatenate([nothing, *batches]) for batches in self.idxs[node]],
-        )
+        units = [np.concatenate([nothing, *batches]) for batches in self.idxs[node]]
+        return expected(self.partition, node, units)
 
     def golden(self) -> list[bytes]:
         """Return every node's host memory after the gather."""
-        after = golden_gather(
-            self.properties,
-            self.partition,
-            [self.flat(node) for node in range(self.partition.nodes)],
-        )
+        idxs = [self.flat(node) for node in range(self.partition.nodes)]
+        after = golden_gather(self.properties, self.partition, idxs)
         return [self.image(node, memory) for node, memory in enumerate(after)]
 
 
@@ -251,15 +242,8 @@ def simulate_gather(
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
-            return simulate_gather(
-                gather,
-                params,
-                simulator,
-                folder=Path(scratch),
-                seed=seed,
-                processes=processes,
-                workers=workers,
-            )
+            again = partial(simulate_gather, gather, params, simulator, folder=Path(scratch))
+            return again(seed=seed, processes=processes, workers=workers)
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JOB_FILE).write_bytes(pickle.dumps((gather.job(params.snic), params)))
@@ -309,13 +293,10 @@ def files_of(params: ClusterParams) -> Files:
     if not params.snic.over_pcie:
         return BEHIND_BUSES
 
-    def held(index: int, path: Path) -> str:
-        return host_file(index // 2, path)
+    def of_host(name: Naming) -> Naming:
+        return lambda index, path: name(index // 2, path)
 
-    def dumped(index: int, path: Path) -> str:
-        return host_dump(index // 2, path)
-
-    return {**BEHIND_BUSES, HOST: (held, dumped)}
+    return {**BEHIND_BUSES, HOST: (of_host(host_file), of_host(host_dump))}
 
 
 def image_file(index: int) -> str:

@@ -303,14 +303,9 @@ class SpmmWorkload(Workload):
             )
         if self.model and params.over_pcie:
             raise ValueError("the model knows no PCI Express: host_bus=axi, or no --model")
-        for name in ("read_delay", "response_delay"):
-            if getattr(self, name) > params.most_delay:
-                raise ValueError(
-                    f"{name} must be from 0 to {params.most_delay}: {getattr(self, name)}"
-                )
-
-        most = cluster.network.switch.most_delay
-        for name in ("switch_read_delay", "switch_response_delay"):
+        delays = dict.fromkeys(("read_delay", "response_delay"), params.most_delay)
+        delays |= {f"switch_{name}": cluster.network.switch.most_delay for name in delays}
+        for name, most in delays.items():
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be from 0 to {most}: {getattr(self, name)}")
 

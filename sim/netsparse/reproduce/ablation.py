@@ -252,10 +252,7 @@ def factors(result: Mapping[Key, float]) -> str:
 
 
 def near(
-    text: str,
-    result: Mapping[Key, Sequence[float]],
-    column: int = 1,
-    source: Source = Source.PAPER,
+    text: str, result: Mapping[Key, Sequence[float]], column: int = 1, source: Source = Source.PAPER
 ) -> Claim:
     """Return the claim that each step is within :data:`FACTOR` of a column of the paper's table."""
     apart = [

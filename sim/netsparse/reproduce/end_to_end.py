@@ -1,6 +1,6 @@
 """Sets communication beside computation: figures 13, 14 and 21."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -271,31 +271,27 @@ def ratio_claims(cases: Cases) -> list[Claim]:
 
 def draw_ratios(cases: Cases, axes: Axes) -> None:
     """Draw a bar from one bound to the other for each matrix, of SAOpt and NetSparse."""
-    families = list(dict.fromkeys(key[0] for key in cases))
-    for k, name in enumerate(NETWORKS[1:3]):
-        bounds = [
-            sorted(item.ratio(name) for key, item in cases.items() if key[0] == family)
-            for family in families
-        ]
-        places = [place + 0.3 * (k - 0.5) for place in range(len(families))]
-        heights = [high - low for low, high in bounds]
-        axes.bar(places, heights, 0.3, bottom=[low for low, _ in bounds], label=name)
+    ratios = {name: partial(Times.ratio, network=name) for name in NETWORKS[1:3]}
     axes.axhline(1, color="0.5")
-    axes.set_xticks(range(len(families)), families)
-    by_decades(axes)
+    draw_bounds(axes, cases, ratios, 0.3)
 
 
 def draw(cases: Cases, computer: Computer, axes: Axes) -> None:
     """Draw a bar from one bound to the other for each matrix and network, at the largest K."""
-    most = largest(cases)
+    place = largest(cases), computer.name
+    own = {key: item for key, item in cases.items() if (key[1], key[3]) == place}
+    draw_bounds(axes, own, {name: partial(Times.speed_up, network=name) for name in NETWORKS}, 0.2)
+
+
+def draw_bounds(
+    axes: Axes, cases: Cases, shown: Mapping[str, Callable[[Times], float]], width: float
+) -> None:
+    """Draw a bar of this ``width`` for each matrix and each of ``shown``, over all its cases."""
     families = list(dict.fromkeys(key[0] for key in cases))
-    for k, name in enumerate(NETWORKS):
-        bounds = [
-            sorted(cases[family, most, reuse, computer.name].speed_up(name) for reuse in Reuse)
-            for family in families
-        ]
-        places = [place + 0.2 * (k - 1.5) for place in range(len(families))]
-        heights = [high - low for low, high in bounds]
-        axes.bar(places, heights, 0.2, bottom=[low for low, _ in bounds], label=name)
+    for k, (name, get) in enumerate(shown.items()):
+        of_family = [[get(cases[key]) for key in cases if key[0] == each] for each in families]
+        lows, heights = [min(own) for own in of_family], [max(own) - min(own) for own in of_family]
+        places = [place + width * (k - (len(shown) - 1) / 2) for place in range(len(families))]
+        axes.bar(places, heights, width, bottom=lows, label=name)
     axes.set_xticks(range(len(families)), families)
     by_decades(axes)

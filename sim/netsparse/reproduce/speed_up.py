@@ -13,13 +13,7 @@ from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.judging import FACTOR, by_decades, geometric_mean, ranked, words
-from sim.netsparse.reproduce.points import (
-    FORMS,
-    OUR_SOFTWARE_CYCLES,
-    PAPER,
-    SOFTWARE_CYCLES,
-    Point,
-)
+from sim.netsparse.reproduce.points import FORMS, OUR_SOFTWARE_CYCLES, PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper

@@ -39,10 +39,7 @@ def figure(_: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: RTL, model and paper, and what of both engines is compared."""
     pairs = {
         point.subject: Pair(
-            point.subject.family,
-            "all",
-            result[point],
-            result[replace(point, cluster=SHAPE_MODEL)],
+            point.subject.family, "all", result[point], result[replace(point, cluster=SHAPE_MODEL)]
         )
         for point in points(_, quick)
         if not point.cluster.model

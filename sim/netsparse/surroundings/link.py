@@ -23,10 +23,7 @@ from sim.netsparse.surroundings.delay_line import (
     DelayLine,
     DelayLineParams,
 )
-from sim.netsparse.surroundings.network_input import (
-    FAULTS,
-    NetworkInput,
-)
+from sim.netsparse.surroundings.network_input import FAULTS, NetworkInput
 
 FAULT_NAMES = ("drop", "corrupt", "stray")
 MAX_LATENCY = (1 << LATENCY_BITS) - 1

@@ -19,14 +19,7 @@ HIGHEST_TID = PR_LAYER["src"].width + 7
 
 #: Fault of one packet of a class, by its number; the first is number 0.
 FAULTS = data.StructLayout(
-    {
-        "drop": 1,
-        "drop_at": 32,
-        "corrupt": 1,
-        "corrupt_at": 32,
-        "stray": 1,
-        "stray_at": 32,
-    }
+    {"drop": 1, "drop_at": 32, "corrupt": 1, "corrupt_at": 32, "stray": 1, "stray_at": 32}
 )
 #: Fate of the packet that begins in this cycle, for counters.
 EVENTS = data.StructLayout({"dropped": 1, "corrupted": 1, "lost": 1})

@@ -87,10 +87,7 @@ class NetSparseSwitch:
         """Enter routes of packets of some classes that come by ``inputs``."""
         self.registers.write(route_inputs=inputs, **classes)
         for port in set(routes.values()):
-            self.registers.write(
-                route_port=port or 0,
-                route_known=int(port is not None),
-            )
+            self.registers.write(route_port=port or 0, route_known=int(port is not None))
             for node in (node for node, to in routes.items() if to == port):
                 self.registers.write(route_node=node)
                 self.registers.write(write_route=1)
