@@ -92,7 +92,7 @@ class Fifo(Component):
         fresh = self.add_words(m, push, pop, *places)
         # ``pop`` often comes late, and is the enable of these registers only.
         with m.If(push ^ pop):
-            m.d.sync += stored.eq((stored + Mux(push, 1, -1))[: len(stored)])
+            m.d.sync += stored.eq(Mux(push, stored + 1, stored - 1)[: len(stored)])
             m.d.sync += filled.eq(push | (stored != 1))
             if self.params.refuses:
                 m.d.sync += free.eq(~push | (stored != depth - 1))
