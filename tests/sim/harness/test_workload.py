@@ -9,7 +9,7 @@ from sim.p4sgd.training_workload import TrainingWorkload
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 
 LINKS = "link_latency drop duplicate reorder corrupt displacement timeout"
-PORTS = "background ecn processes"
+PORTS = "background ecn processes waves_worker"
 RACKS = "racks spines"
 SWITCH = "switch_read_delay switch_response_delay"
 MANY = {"racks": 2, "nodes": 4}
