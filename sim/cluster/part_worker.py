@@ -30,9 +30,9 @@ GREETING_SECONDS = 5
 REPORT_SECONDS = 1.0
 KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}  #: seconds, and a count
 
-Door = tuple[str, int]  #: host and port at which a worker listens
+ServerAddress = tuple[str, int]  #: host and port at which a worker listens
 
-_doors: dict[str, socket.socket] = {}  #: by the tokens of runs
+_servers: dict[str, socket.socket] = {}  #: by the tokens of runs
 
 
 class CancelledError(HarnessError):
@@ -46,7 +46,7 @@ class Share:
     token: str
     cut_run: CutRun
     numbers: list[int]  #: of its parts
-    doors: Mapping[int, Door]  #: those of the workers of all parts
+    servers: Mapping[int, ServerAddress]  #: those of the workers of all parts
     folder: str  #: where paths in parts begin, on the machine that asks
     files: Mapping[str, bytes]  #: contents, by names in that folder, compressed
 
@@ -61,23 +61,23 @@ def build(
         return work(numbers)
 
 
-def listen(token: str) -> Door:
+def listen(token: str) -> ServerAddress:
     """Listen for the other workers of a run; return where."""
     from distributed import get_worker
 
     address = urlsplit(get_worker().address).hostname or "127.0.0.1"
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    _doors[token] = door = socket.create_server((address, 0), family=family, backlog=4096)
+    _servers[token] = server = socket.create_server((address, 0), family=family, backlog=4096)
     unused = Timer(CONNECT_SECONDS, close, [token])
     unused.daemon = True
     unused.start()
-    return door.getsockname()[:2]
+    return server.getsockname()[:2]
 
 
 def close(token: str) -> None:
     """Listen no longer, if nobody has come for a run."""
-    if door := _doors.pop(token, None):
-        door.close()
+    if server := _servers.pop(token, None):
+        server.close()
 
 
 def simulate(share: Share) -> tuple[list[int], dict[str, bytes]]:
@@ -175,8 +175,8 @@ def connected(share: Share) -> Iterator[dict[host.Place, int]]:
             sockets: dict[host.Place, socket.socket] = {}
             for number, (source, target) in ends.items():
                 if number not in awaited:
-                    door = share.doors[target[0]]
-                    link = socket.create_connection(door, timeout=CONNECT_SECONDS)
+                    server = share.servers[target[0]]
+                    link = socket.create_connection(server, timeout=CONNECT_SECONDS)
                     sockets[source] = stack.enter_context(link)
                     link.sendall(greeting(share.token, number))
             for number, link in accepted(share.token, {*awaited}):
@@ -197,12 +197,12 @@ def greeting(token: str, link: int) -> bytes:
 
 def accepted(token: str, links: set[int]) -> Iterator[tuple[int, socket.socket]]:
     """Yield a connection for each of ``links``; OSError if they do not come in time."""
-    door, end = _doors.get(token), time.monotonic() + CONNECT_SECONDS
+    server, end = _servers.get(token), time.monotonic() + CONNECT_SECONDS
     while links:
-        if door is None:
+        if server is None:
             raise OSError("this worker has waited too long for its part of the run")
-        door.settimeout(max(0.01, end - time.monotonic()))
-        link, _ = door.accept()
+        server.settimeout(max(0.01, end - time.monotonic()))
+        link, _ = server.accept()
         link.settimeout(GREETING_SECONDS)
         try:
             heard = link.recv(TOKEN_BYTES + 4, socket.MSG_WAITALL)

@@ -59,8 +59,8 @@ class PlacedParts:
         """Simulate parts; return their exit statuses. Files that they write are in ``folder``."""
         shares = shares_of(self.workers, cut_run.links, len(cut_run.parts))
         token = secrets.token_hex(part_worker.TOKEN_BYTES)
-        doors = self.each(part_worker.listen, {worker: (token,) for worker in shares})
-        near = {number: doors[worker] for worker, own in shares.items() for number in own}
+        servers = self.each(part_worker.listen, {worker: (token,) for worker in shares})
+        near = {number: servers[worker] for worker, own in shares.items() for number in own}
 
         def receive(event: tuple[Any, Mapping[str, str]]) -> None:
             for name, text in event[1].items():

@@ -12,7 +12,15 @@ from sim.surroundings.exchange import waiting_elsewhere
 from sim.switchgnn.network import counting
 from sim.switchgnn.network.members import Members
 from sim.switchgnn.network.network_host import NetworkHost, Plans
-from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counted, Door, Plan
+from sim.switchgnn.network.requests import (
+    JOB,
+    Aggregate,
+    Answer,
+    Count,
+    Counted,
+    Plan,
+    ServerAddress,
+)
 
 
 @cocotb.test()
@@ -24,8 +32,8 @@ async def serve(dut: Any) -> None:
 async def served(dut: Any, kind: type[NetworkHost]) -> NetworkHost:
     """Answer requests by a host of this kind, which is returned when nobody is there to ask."""
     members: Members = from_text(MEMBERS)
-    door: Door = from_text(JOB)
-    with door.connect() as requested:
+    server: ServerAddress = from_text(JOB)
+    with server.connect() as requested:
         requested.send(members.name)
         host = kind(dut, members.network, requested.recv())
         await host.begin()

@@ -15,7 +15,7 @@ JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: where requests come
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class ServerAddress:
     """Says where simulators connect: at a path, or, with a key, at a port of another machine."""
 
     address: str | tuple[str, int]

@@ -27,7 +27,15 @@ from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.members import Members, cuts, everything, parts_of
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.parts import part_of
-from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Door, Plan
+from sim.switchgnn.network.requests import (
+    JOB,
+    Aggregate,
+    Begin,
+    Count,
+    Counters,
+    Plan,
+    ServerAddress,
+)
 from sim.switchgnn.planning.workers import WorkerPartition
 
 
@@ -98,7 +106,7 @@ class RtlNetwork:
         key = secrets.token_bytes() if self.workers else None
         address = (self.workers.own_host, 0) if self.workers else f"{place}/socket"
         result = Listener(address, backlog=4096, authkey=key)
-        self.door = Door(address=result.address, key=key)
+        self.server = ServerAddress(address=result.address, key=key)
         return result
 
     def plusargs(self) -> list[str]:
@@ -120,7 +128,7 @@ class RtlNetwork:
             epoch=epoch_of(self.use.links.latency),
             component=self.component_of,
             files=lambda members: [path.name for path in self.folder.glob("*.bin")],
-            env={JOB: to_text(self.door)},
+            env={JOB: to_text(self.server)},
         )
 
     def component_of(self, members: Members) -> Any:
@@ -135,7 +143,7 @@ class RtlNetwork:
         except BaseException as failure:  # handed on to who asks
             self.failure = failure
         with suppress(OSError):  # one that died before it asked for work leaves who waits for it
-            self.door.connect().close()
+            self.server.connect().close()
 
     def report(self, request: Any) -> None:
         """Send a request to all parts; if the simulation has ended, raise what ended it."""

@@ -119,10 +119,10 @@ def test_only_who_knows_the_token_is_connected(monkeypatch):
     """Others are turned away, whatever they say, or if they say nothing."""
     monkeypatch.setattr(part_worker, "GREETING_SECONDS", 0.2)
     token = "12" * part_worker.TOKEN_BYTES
-    door = socket.create_server(("127.0.0.1", 0), backlog=8)
-    monkeypatch.setitem(part_worker._doors, token, door)
+    server = socket.create_server(("127.0.0.1", 0), backlog=8)
+    monkeypatch.setitem(part_worker._servers, token, server)
     strangers = [greeting("34" * part_worker.TOKEN_BYTES, 5), b"", greeting(token, 4)]
-    links = [socket.create_connection(door.getsockname(), timeout=10) for _ in range(4)]
+    links = [socket.create_connection(server.getsockname(), timeout=10) for _ in range(4)]
     for link, text in zip(links, [*strangers, greeting(token, 5)], strict=True):
         link.sendall(text)
     ((number, end),) = accepted(token, {5})
@@ -131,7 +131,7 @@ def test_only_who_knows_the_token_is_connected(monkeypatch):
     assert links[3].recv(1) == b"x"
     for link in links[:3]:
         assert link.recv(1) == b""
-    where = door.getsockname()
+    where = server.getsockname()
     part_worker.close(token)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(where)
