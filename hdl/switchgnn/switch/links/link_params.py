@@ -48,4 +48,5 @@ class LinkParams(EgressParams):
     def link_memory(self) -> MemoryParams:
         """Return the sizes of the memory of stored PARTIALs: a window for each open turn."""
         depth = OPEN_TURNS * self.link_window
-        return MemoryParams(shape=self.kept_partial, depth=depth, style="distributed")
+        style = "distributed" if self.style == "distributed" else "block"
+        return MemoryParams(shape=self.kept_partial, depth=depth, style=style)

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import count_ones, delay, low_bits
+from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import DualPortMemory
@@ -117,18 +117,30 @@ class PartialSender(Component):
         ]
 
     def make_room(self, m: Module, windows: list[LinkWindow]) -> None:
-        """Drive ``open``: both windows have room for one more than all claims."""
-        # claims of the last cycles, the latest in the lowest bit
-        claims = Signal(self.params.delivery_cycles)
-        under_way = count_ones([self.claim, *claims])
-        room = Cat(window.used + under_way < self.params.link_window for window in windows)
+        """Drive ``open``: both windows have room for one more than all claims.
+
+        What an ACK or ``clear`` has freed is known a cycle late, so that each sum stands alone.
+        """
+        width, cycles = self.params.link_window, self.params.delivery_cycles
+        # claims of the last cycles, the latest in the lowest bit; the highest one's was delivered
+        claims = Signal(cycles + 1)
+        limit = Signal(range(width + 1), init=width)  # what may be stored beside earlier claims
+        less = Signal(range(width + 1), init=width - 1)  # one less
+        with m.If(self.claim ^ claims[-1]):
+            for each in (limit, less):
+                m.d.sync += each.eq(Mux(self.claim, each - 1, each + 1)[: len(each)])
+        used = [
+            delay(m, window.used, 1, f"used_{place}", reset_less=False)
+            for place, window in enumerate(windows)
+        ]
+        room = Cat(Mux(self.claim, each < less, each < limit) for each in used)
         unsent = Cat(window.unsent for window in windows).any()
         m.d.sync += [
             claims.eq(Cat(self.claim, claims[:-1])),
             self.open.eq(room.all()),
-            self.urgent.eq(~(self.claim | claims.any() | unsent)),
+            self.urgent.eq(~(self.claim | claims[:-1].any() | unsent)),
         ]
-        expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-1])
+        expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-2])
 
     def send(self, m: Module, windows: list[LinkWindow], stored: DualPortMemory) -> None:
         """Claim the port for an order, alternating between turns, and deliver its PARTIAL."""
