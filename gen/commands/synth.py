@@ -83,7 +83,9 @@ def synth(
     if board not in {**DEVICES, **SHELLS}:
         raise unknown("board", board, {**DEVICES, **SHELLS})
     if core_mhz is not None and not (card or (shell and shell.platforms)):
-        raise UserError("--core-mhz needs --card or --board vitis: else the clock is given")
+        raise UserError(
+            "--core-mhz needs --card or --board vitis: without a card you give the clock"
+        )
     top = board if card or shell else None
     chosen, preset, params = choose(design, preset, settings, top, core_mhz)
     check_json_file(json_file)
