@@ -1,22 +1,33 @@
 """Implements ``ingather generate``, which writes a design's files."""
 
 import time
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gen.base.errors import UserError
 from gen.base.settings import parse_settings
 from gen.designs.catalogue import find_design
 from gen.output.consoles import Console, waiting
 from gen.output.folder import check_target
 
+
+def positive(mhz: float | None) -> float | None:
+    """Return the clock; raise UserError unless it is a frequency above 0."""
+    if mhz is not None and not 0 < mhz < inf:
+        raise UserError(f"--core-mhz must be above 0, and finite: {mhz:g}")
+    return mhz
+
+
 CoreMhz = Annotated[
     float | None,
     typer.Option(
+        callback=positive,
         metavar="MHZ",
         help="Set the clock of the core on the card, 250 MHz unless given: 800, 900, ... 1500,"
-        " divided by a whole number; of a kernel for Vitis, any.",
+        " divided by a whole number; of a kernel for Vitis, any above 0.",
     ),
 ]
 

@@ -85,9 +85,9 @@ U280 = Device(
     crossing_wires=SLLS * SLL_FILL // 100,
 )
 
-#: What Vitis' platform leaves to kernels: the table of UG1120, "U280 Gen3x16 XDMA base_1 Platform",
-#: as two other projects quote it; RapidStream's table of the platform's clock regions agrees within
-#: 1 %. What links a kernel to memory is taken of it, too.
+#: What Vitis' platform leaves to kernels, and to the logic that links them to memory: the table of
+#: UG1120, "U280 Gen3x16 XDMA base_1 Platform", quoted second hand. RapidStream's table of the
+#: platform's clock regions agrees within 1 %.
 LEFT = (
     Resources(lut=386_000, ff=773_000, bram18=1200, uram=320, dsp=2_664),
     Resources(lut=364_000, ff=729_000, bram18=1152, uram=320, dsp=2_784),

@@ -150,6 +150,17 @@ def test_a_clock_needs_a_card(command, tmp_path):
     assert "without a card you give the clock" in result.stderr
 
 
+@pytest.mark.parametrize("mhz", ["-1", "0", "nan", "inf"])
+@pytest.mark.parametrize("command", ["generate", "synth"])
+def test_a_clock_is_above_0(command, mhz, tmp_path):
+    output = {"generate": ["-o", tmp_path / "out"], "synth": []}[command]
+    result = ingather(command, "p4sgd-switch", *output, "--board", "vitis", "--core-mhz", mhz)
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert f"--core-mhz must be above 0, and finite: {mhz}" in line
+    assert not (tmp_path / "out").exists()
+
+
 #: stands for a card with memory; in that of a SNIC the other node's rows have come
 SEES_MEMORY = """
 from contextlib import contextmanager

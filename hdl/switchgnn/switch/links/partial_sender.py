@@ -119,13 +119,14 @@ class PartialSender(Component):
     def make_room(self, m: Module, windows: list[LinkWindow]) -> None:
         """Drive ``open``: both windows have room for one more than all claims.
 
-        What an ACK or ``clear`` has freed is known a cycle late, so that each sum stands alone.
+        What an ACK or ``clear`` has freed is known a cycle late, so that in no cycle one carry
+        chain follows another.
         """
         width, cycles = self.params.link_window, self.params.delivery_cycles
         # claims of the last cycles, the latest in the lowest bit; the highest one's was delivered
         claims = Signal(cycles + 1)
         limit = Signal(range(width + 1), init=width)  # what may be stored beside earlier claims
-        less = Signal(range(width + 1), init=width - 1)  # one less
+        less = Signal(range(width + 1), init=width - 1)  # the same beside a claim of this cycle
         with m.If(self.claim ^ claims[-1]):
             for each in (limit, less):
                 m.d.sync += each.eq(Mux(self.claim, each - 1, each + 1)[: len(each)])
