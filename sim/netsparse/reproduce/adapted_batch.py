@@ -64,8 +64,8 @@ ADAPTED = Choice(
     setting="batch",
     values=BATCHES,
     quick=("europe", "queen", "uk"),  # whose batches of the paper are both that there are
-    explained=". A program gathers alike again and again; the batch with the least time is compared"
-    " with twice and with half of it, until both take as long or longer; the first is the paper's",
+    explained=". A program gathers alike again and again; the paper's batch is compared with twice"
+    " and with half of it, then the one with the least time, until both take as long or longer",
     note="Batches are those of the paper's matrix. The paper says what could be done, and not how:"
     " the rule is ours. It finds a batch that is better than its neighbours, which need not be the"
     " best of all.",
