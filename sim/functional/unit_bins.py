@@ -103,14 +103,14 @@ def at_once(control: str, event: str) -> UnitGroup:
 
 
 class Interrupted:
-    """Is the condition of a bin: what ``lasts`` has ended after so many cycles."""
+    """Is the condition of a bin: the expression ``lasts`` has ended after so many cycles."""
 
-    def __init__(self, lasts: Callable[[PortValues], bool], cycles: int) -> None:
-        self.lasts, self.cycles, self.count = lasts, cycles, 0
+    def __init__(self, lasts: str, cycles: int) -> None:
+        self.lasts, self.cycles, self.count = condition_of(lasts)[0], cycles, 0
 
     def __call__(self, now: PortValues, before: PortValues) -> bool:
         """Return whether it ends now."""
-        count, self.count = self.count, self.count + 1 if self.lasts(now) else 0
+        count, self.count = self.count, self.count + 1 if self.lasts(now, before) else 0
         return not self.count and count == self.cycles
 
 

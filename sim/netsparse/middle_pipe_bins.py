@@ -7,11 +7,13 @@ from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.switch.params import CLASSES
-from sim.functional.unit_bins import Interrupted, PortValues, UnitGroup, enum_bits
+from sim.functional.unit_bins import Interrupted, UnitGroup, enum_bits
+
+#: whether the gate has a lookup without room for its response
+LACKS_ROOM = "not prs_ready and entry.lookup and not open_items >> entry.home & 1"
 
 LOOKUPS = UnitGroup(
     name="reads",
-    ports=("open_items",),
     bins={
         "one to another rack looks up": "enters and entry.lookup",
         "one goes on without a lookup": "enters and not entry.lookup",
@@ -19,21 +21,15 @@ LOOKUPS = UnitGroup(
         "the cache is off": "prs_valid and prs_ready and tag.uplink and not cache",
         "waits for a place among those that miss": "not prs_ready and not reads_room",
         "waits for a place for a hit": "not prs_ready and entry.lookup and not hits_room",
-        "waits for room for its response": lambda now, before: lacks_room(now),
+        "waits for room for its response": LACKS_ROOM,
         **{
-            f"has room after {cycles} cycles": Interrupted(lambda now: lacks_room(now), cycles)
+            f"has room after {cycles} cycles": Interrupted(LACKS_ROOM, cycles)
             for cycles in (PATIENCE - 1, PATIENCE, PATIENCE + 1)
         },
         "waits for an insertion": "waits",
         "passes a stalled port by": "passed_by",
     },
 )
-
-
-def lacks_room(now: PortValues) -> bool:
-    """Return whether the gate has a lookup without room for its response."""
-    entry = now["entry"]
-    return not now["prs_ready"] and entry["lookup"] and not now["open_items"] >> entry["home"] & 1
 
 
 GATHER = UnitGroup(
@@ -88,33 +84,19 @@ ENTRIES = UnitGroup(
 
 MARKS = UnitGroup(
     name="marks",
-    ports=(
-        *("advance", "moves", "beat", "closes", "closed", "expires_now", "opens", "ready"),
-        *("admits", "free", "waits"),
-    ),
     sizes=lambda params: {"payload": params.payload, "pr_lines": params.pr_lines},
     bins={
-        f"{name}: {bin}": lambda now, before, payload=payload, issue=issue: (
-            now["payload"] == payload and issue(now)
-        )
+        f"{name}: {bin}": f"payload == {payload} and {issue}"
         for payload, name in enumerate(CLASSES)
         for bin, issue in {
-            "no other PR fits": lambda now: (
-                now["closes"] and now["moves"] and not now["beat"]["alone"]
-            ),
-            "another length comes": lambda now: (
-                now["closes"] and not now["moves"] and not now["beat"]["alone"]
-            ),
-            "it stands alone": lambda now: now["closes"] and now["moves"] and now["beat"]["alone"],
-            "it expires": lambda now: now["expires_now"],
-            "one expires while one closes": lambda now: now["expires_now"] and now["closes"],
-            "a PR waits for the EQ": lambda now: not now["advance"] and not now["ready"],
-            "a PR waits for a packet to leave": lambda now: (
-                not now["advance"] and not now["admits"]
-            ),
-            "a PR waits for lines": lambda now: (
-                not now["advance"] and now["free"] < now["pr_lines"]
-            ),
+            "no other PR fits": "closes and moves and not beat.alone",
+            "another length comes": "closes and not moves and not beat.alone",
+            "it stands alone": "closes and moves and beat.alone",
+            "it expires": "expires_now",
+            "one expires while one closes": "expires_now and closes",
+            "a PR waits for the EQ": "not advance and not ready",
+            "a PR waits for a packet to leave": "not advance and not admits",
+            "a PR waits for lines": "not advance and free < pr_lines",
         }.items()
     },
 )

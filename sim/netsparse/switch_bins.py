@@ -9,6 +9,26 @@ from hdl.netsparse.protocol import PR_BYTES
 from hdl.netsparse.switch.params import CLASSES
 from sim.functional.unit_bins import Condition, PortValues, UnitGroup
 
+
+def of_ports(name: str) -> dict[str, Condition]:
+    """Return the bins of what packets of a class do at the ports of a switch."""
+
+    def links(now: PortValues, side: str) -> list[tuple[int, int]]:
+        valid, ready = (now[f"{side}_axis_{name}[]_t{signal}"] for signal in ("valid", "ready"))
+        return list(zip(valid, ready, strict=True))
+
+    return {
+        f"{name} come by all ports at once": lambda now, _: all(v for v, _ in links(now, "s")),
+        f"{name} leave by several ports at once": lambda now, _: (
+            sum(v for v, _ in links(now, "m")) > 1
+        ),
+        f"{name} are held up at a port": lambda now, _: (1, 0) in links(now, "s"),
+        f"{name} wait for one link and leave by another": lambda now, _: (
+            {(1, 0), (1, 1)} <= {*links(now, "m")}
+        ),
+    }
+
+
 SWITCH = UnitGroup(
     name="links",
     ports=tuple(
@@ -17,34 +37,7 @@ SWITCH = UnitGroup(
         for side in "ms"
         for signal in ("tvalid", "tready")
     ),
-    bins={
-        bin: issue
-        for name in CLASSES
-        for bin, issue in {
-            f"{name} come by all ports at once": lambda now, before, name=name: all(
-                now[f"s_axis_{name}[]_tvalid"]
-            ),
-            f"{name} leave by several ports at once": lambda now, before, name=name: (
-                sum(now[f"m_axis_{name}[]_tvalid"]) > 1
-            ),
-            f"{name} are held up at a port": lambda now, before, name=name: any(
-                valid and not ready
-                for valid, ready in zip(
-                    now[f"s_axis_{name}[]_tvalid"], now[f"s_axis_{name}[]_tready"], strict=True
-                )
-            ),
-            f"{name} wait for one link and leave by another": lambda now, before, name=name: (
-                {
-                    ready
-                    for valid, ready in zip(
-                        now[f"m_axis_{name}[]_tvalid"], now[f"m_axis_{name}[]_tready"], strict=True
-                    )
-                    if valid
-                }
-                == {0, 1}
-            ),
-        }.items()
-    },
+    bins={bin: issue for name in CLASSES for bin, issue in of_ports(name).items()},
 )
 
 PORT = UnitGroup(

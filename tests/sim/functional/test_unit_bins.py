@@ -82,6 +82,6 @@ def test_events_beside_a_control_and_what_is_interrupted():
     }
     for bin, samples in cases.items():
         assert [name for name, issue in beside.items() if issue(*samples)] == [bin]
-    ended = Interrupted(lambda now: now["take"], 2)
+    ended = Interrupted("take", 2)
     takes = [1, 1, 1, 0, 1, 1, 0, 0]
     assert [ended({"take": take}, {}) for take in takes] == [k == 6 for k in range(8)]
