@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR, by_decades
+from sim.netsparse.reproduce.judging import FACTOR, by_decades, named
 from sim.netsparse.reproduce.points import FORMS, PAPER, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
@@ -241,14 +241,14 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
 def by_step(result: Mapping[Key, Sequence[float]]) -> str:
     """Return the number of each step, in words."""
     return "; ".join(
-        f"{name(key)} " + ", ".join(f"{value:.3g}" for value in each)
+        f"{named(*key)} " + ", ".join(f"{value:.3g}" for value in each)
         for key, each in result.items()
     )
 
 
 def factors(result: Mapping[Key, float]) -> str:
     """Return a factor of each matrix and K, in words."""
-    return "; ".join(f"{name(key)} x {factor:.2f}" for key, factor in result.items())
+    return "; ".join(f"{named(*key)} x {factor:.2f}" for key, factor in result.items())
 
 
 def near(
@@ -256,18 +256,13 @@ def near(
 ) -> Claim:
     """Return the claim that each step is within :data:`FACTOR` of a column of the paper's table."""
     apart = [
-        f"{name(key)} {step} {own:.3g} against {papers[column]:g}"
+        f"{named(*key)} {step} {own:.3g} against {papers[column]:g}"
         for key, each in result.items()
         for step, own, papers in zip(paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True)
         if not papers[column] / FACTOR <= own <= papers[column] * FACTOR
     ]
     reported = "; ".join(apart) or f"all {sum(map(len, result.values()))} are"
     return Claim(source, text, not apart, reported)
-
-
-def name(key: Key) -> str:
-    """Return matrix and K in words."""
-    return f"{key[0]} K={key[1]}"
 
 
 def draw(family: str, outcomes: Series, axes: Axes) -> None:

@@ -5,12 +5,14 @@ from functools import partial
 
 from matplotlib.axes import Axes
 
-from sim.netsparse.reproduce.balance import points
+from sim.netsparse.reproduce import balance
 from sim.netsparse.reproduce.egress_load import EgressLoad
 from sim.netsparse.reproduce.points import PAPER
 from sim.netsparse.reproduce.runs import Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Figure, Panel
+
+points = partial(balance.points, entries=(None,))
 
 
 def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:

@@ -1,8 +1,9 @@
 """Judges and draws what several figures have in common: orders, factors, pairs of bars."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import ceil, floor, log10
-from statistics import geometric_mean
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,23 +11,18 @@ from matplotlib.ticker import NullFormatter
 
 from sim.reproduce.figure import Claim, by_paper
 
+Cases = TypeVar("Cases")
 FACTOR = 2  #: within this factor our traffic counts as the paper's
-
-__all__ = [
-    "FACTOR",
-    "bars",
-    "by_decades",
-    "geometric_mean",
-    "ranked",
-    "ranking",
-    "within_factor",
-    "words",
-]
 
 
 def words(values: Mapping[str, float], form: str) -> str:
     """Return each value after its name, as text."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
+def named(family: str, elements: int) -> str:
+    """Return matrix and K in words."""
+    return f"{family} K={elements}"
 
 
 def ranked(values: Mapping[str, float]) -> list[str]:
@@ -58,6 +54,19 @@ def within_factor(
         for name in apart
     ]
     return by_paper(text, not apart, "; ".join(reported) or words(own, ".3g"))
+
+
+def tried(
+    judge: Callable[[Cases], list[Claim]], cases: Cases, trials: Mapping[str, Cases]
+) -> list[Claim]:
+    """Return the claims on ``cases``; one that fails says what each trial that moves it gives."""
+    before, result = judge(cases), judge(cases)
+    for trial, others in trials.items():
+        for k, (own, other) in enumerate(zip(before, judge(others), strict=True)):
+            if not own.holds and other.result != own.result:
+                reported = f". Tried, {trial}: {other.result}{' (holds)' * other.holds}"
+                result[k] = replace(own, result=result[k].result + reported)
+    return result
 
 
 def bars(

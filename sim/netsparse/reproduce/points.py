@@ -167,6 +167,7 @@ class Point:
     units: int | None = None  #: active RIG units of a SNIC, half of them clients
     batch: int | None = None  #: idxs of a request for the paper's matrix, if not its default
     delay: int | None = None  #: DelayCycles of a SNIC, and by it a switch's, as the paper counts
+    pending: int | None = None  #: entries of a Pending PR Table, if not in proportion
     spine_choice: SpineChoice = SpineChoice.HOME
     partition: str = BLOCKS  #: how rows are divided among nodes, as of a workload
     topology: str = LEAF_SPINE  #: how the racks are joined, as of a workload
@@ -214,7 +215,7 @@ class Point:
         if not self.cluster.sizes_as_requested:
             return snic
         part = min(1.0, round_trip(self.scale) / round_trip(1.0))
-        entries = 2 ** round(log2(snic.rig.pending_entries * part))
+        entries = self.pending or 2 ** round(log2(snic.rig.pending_entries * part))
         return replace(snic, rig=replace(snic.rig, pending_entries=entries))
 
     @property

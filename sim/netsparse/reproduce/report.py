@@ -43,7 +43,7 @@ OF_RUNS = {
     **{each.name: (each.points, each.figure) for each in (SPINES, PARTITIONED, ADAPTED)},
     **{each.name: (each.points, each.figure) for each in (TOPOLOGY, FAR)},
     "balance": (balance.points, balance.figure),
-    "egress-cache": (balance.points, egress_cache.figure),
+    "egress-cache": (egress_cache.points, egress_cache.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},
     "calibration": (calibration.points, calibration.figure),

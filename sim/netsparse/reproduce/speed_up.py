@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR, by_decades, geometric_mean, ranked, words
+from sim.netsparse.reproduce.judging import FACTOR, by_decades, named, ranked, words
 from sim.netsparse.reproduce.points import FORMS, OUR_SOFTWARE_CYCLES, PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
@@ -147,7 +148,7 @@ def claims(form: str, own: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> l
             f"{form}: NetSparse is faster than both baselines for all matrices and sizes",
             not slower,
             "; ".join(
-                f"{name(key)}: {own[key].netsparse:.2f}, SAOpt {own[key].saopt:.2f}"
+                f"{named(*key)}: {own[key].netsparse:.2f}, SAOpt {own[key].saopt:.2f}"
                 f" ({own[key].bounds})"
                 for key in slower
             )
@@ -196,7 +197,7 @@ def software_claim(own: Mapping[Key, SpeedUps]) -> Claim:
         behind == expected,
         "slower: "
         + "; ".join(
-            f"{name(key)} {own[key].saopt:.2f}, {own[key].saopt_balanced:.2f} with all cores"
+            f"{named(*key)} {own[key].saopt:.2f}, {own[key].saopt_balanced:.2f} with all cores"
             f" alike, at best {at_best(key):.2f} by the paper's SU"
             for key in sorted(behind)
         ),
@@ -228,11 +229,6 @@ def order_claim(
         rank >= 0.8,
         f"{rank:.2f}: {words({family: own[family] for family in ranked(own)}, '.1f')}",
     )
-
-
-def name(key: Key) -> str:
-    """Return matrix and K in words."""
-    return f"{key[0]} K={key[1]}"
 
 
 def draw(elements: int, simulated: Mapping[Key, SpeedUps], axes: Axes) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sim.netsparse.reproduce.egress_load import EgressLoad
 from sim.netsparse.reproduce.runs import Outcome, software, useful
-from sim.netsparse.reproduce.subjects import subjects
+from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.netsparse.spmm_report import NodeFigures
 
 FEW = subjects(scale=0.02)
@@ -82,3 +82,10 @@ def outcome(point, required=None):
 def broken(claims, form=""):
     """Return the texts of one form's claims that do not hold."""
     return [claim.text for claim in claims if not claim.holds and claim.text.startswith(form)]
+
+
+def small(path, size, places, nodes, family="uk"):
+    """Return a matrix that is written to ``path``, by the rows and columns of its nonzeros."""
+    head = f"%%MatrixMarket matrix coordinate pattern general\n{size} {size} {len(places)}\n"
+    path.write_text(head + "".join(f"{row} {column}\n" for row, column in places))
+    return Subject(family=family, text=str(path), nodes=nodes)

@@ -6,20 +6,15 @@ from dataclasses import replace
 import pytest
 
 from sim.netsparse.reproduce import ablation, calibration, paper, speed_up, tail_node
-from sim.netsparse.reproduce.judging import ranked
+from sim.netsparse.reproduce.judging import ranked, tried
 from sim.netsparse.reproduce.points import RTL_MODEL
 from sim.netsparse.reproduce.sensitivity import BATCH, CACHE, DELAY, SENSITIVITIES, UNITS
+from sim.reproduce.figure import by_us
 from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 
-TAILS = {
-    name: Order(
-        traffic=matrix.tail.traffic,
-        filter_coalesce=matrix.tail.filter_coalesce,
-        prs_per_packet=matrix.tail.prs_per_packet,
-        hit_rate=matrix.tail.hit_rate,
-        goodput=0.9,  # above that of SAOpt on matrices this small
-        prs_sa=matrix.tail.prs_sa,
-    )
+SHOWN = "traffic", "filter_coalesce", "prs_per_packet", "hit_rate", "prs_sa"
+TAILS = {  # with goodput above that of SAOpt on matrices this small
+    name: Order(**{each: getattr(matrix.tail, each) for each in SHOWN}, goodput=0.9)
     for name, matrix in paper.MATRICES.items()
 }
 
@@ -28,6 +23,17 @@ def built(module, required, quick=True):
     """Return the figure made of what ``required`` says of each point."""
     result = {point: outcome(point, required(point)) for point in module.points(FEW, quick)}
     return module.figure(FEW, quick, result)
+
+
+def test_a_statement_that_fails_says_what_trials_give():
+    """A trial that changes nothing is left out, and what holds says nothing of trials."""
+
+    def judge(value):
+        return [by_us("it is small", value < 3, f"{value}"), by_us("it is", value > 0, f"{value}")]
+
+    small, positive = tried(judge, 5, {"half": 2.5, "same": 5, "less": 4})
+    assert small.result == "5. Tried, half: 2.5 (holds). Tried, less: 4"
+    assert positive.result == "5"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +66,7 @@ def test_tail_node(tmp_path, change, expected):
             rows = list(csv.DictReader(file))
         assert len(rows) == 2 * len(FEW)
         for row in rows:
-            for name in ("traffic", "filter_coalesce", "hit_rate", "prs_sa"):
+            for name in SHOWN:
                 assert float(row[name]) == pytest.approx(float(row[f"{name}_paper"]))
             assert row["engine"] == "model"
 
@@ -166,9 +172,7 @@ def test_sensitivity(name, tmp_path):
 
 
 def test_calibration():
-    result = {}
-    for point in calibration.points(FEW, False):
-        result[point] = outcome(point)
+    result = {point: outcome(point) for point in calibration.points(FEW, False)}
     assert broken(calibration.figure(FEW, False, result).claims) == []
     modelled = next(point for point in result if point.cluster == RTL_MODEL)
     for expected, text in (

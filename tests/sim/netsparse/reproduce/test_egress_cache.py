@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from sim.netsparse.reproduce import egress_cache
-from sim.netsparse.reproduce.balance import points
 from sim.netsparse.reproduce.egress_load import EgressLoad, egress_load
 from sim.netsparse.switch_counts import SwitchCounts
 from sim.reproduce.report import holding
@@ -39,7 +38,8 @@ def test_without_middle_pipes_each_port_has_an_egress_pipe():
 
 def test_the_figure_shows_what_is_added_and_judges_nothing():
     load = EgressLoad(entered=100, mirrored=50, recirculated=0, busiest=10, busiest_mirrored=15)
-    result = {point: outcome(point, Order(egress=load)) for point in points(FEW, quick=False)}
+    points = egress_cache.points(FEW, quick=False)
+    result = {point: outcome(point, Order(egress=load)) for point in points}
     drawn = egress_cache.figure(FEW, False, result)
     assert drawn.shown[0]["busiest egress pipe"] == "x 1.50"
     assert drawn.shown[0]["crossbar"] == "x 1.50"

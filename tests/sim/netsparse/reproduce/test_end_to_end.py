@@ -5,16 +5,12 @@ from scipy.sparse import csr_array
 
 from sim.netsparse.reproduce import end_to_end
 from sim.netsparse.reproduce.computing import COMPUTERS, Reuse, work
-from sim.netsparse.reproduce.subjects import Subject
-from tests.sim.netsparse.reproduce.outcomes import FEW, Order, outcome
+from tests.sim.netsparse.reproduce.outcomes import FEW, Order, outcome, small
 
 
 def test_bytes_are_those_of_nonzeros_and_rows(tmp_path):
     """A node of three nonzeros has two different idxs, and two rows of the result."""
-    path = tmp_path / "small.mtx"
-    entries = "1 1\n1 3\n2 3\n4 4\n"
-    path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n4 4 4\n{entries}")
-    subject = Subject(family="uk", text=str(path), nodes=2)
+    subject = small(tmp_path / "small.mtx", 4, [(1, 1), (1, 3), (2, 3), (4, 4)], nodes=2)
     assert isinstance(subject.matrix, csr_array)
     row = 4 * 16
     once, each = (work(subject, 16, reuse) for reuse in Reuse)
@@ -68,3 +64,21 @@ def test_time_is_that_of_both():
     total = run.cycles / 2.2 + octets.slowest / 800
     assert item.speed_up("NetSparse") == pytest.approx(octets.alone / 800 / total)
     assert item.ratio("ideal") == 0
+
+
+def test_trials_change_one_thing_each():
+    cases = end_to_end.cases_of(FEW, True, outcomes_of(50), COMPUTERS)
+    overlapped, half, table, uneven, hbm = end_to_end.trials(cases).values()
+    for key, own in cases.items():
+        slower = own.communication["SUOpt"]
+        assert overlapped[key].speed_up("SUOpt") == own.alone / max(slower, own.computation)
+        bounds = [cases[(*key[:2], reuse, key[3])].alone for reuse in Reuse]
+        assert half[key].alone == sum(bounds) / 2
+        assert uneven[key].speed_up("ideal") == pytest.approx(72)
+        factor = 800 / 270 * 1.4 / 2.6 if key[3] == "CPU, HBM" else 1
+        assert hbm[key].alone == pytest.approx(factor * own.alone)
+        assert hbm[key].communication == half[key].communication == own.communication
+        if key[0] == "europe":  # table 8 has 132.1 times SUOpt
+            own = table[key].communication
+            assert own["SUOpt"] / own["NetSparse"] == pytest.approx(132.1, rel=0.01)
+            assert own["SAOpt"] / own["NetSparse"] == pytest.approx(1.3 * 0.37 / 0.10)

@@ -13,9 +13,9 @@ from sim.netsparse.reproduce.points import PAPER, RTL, RTL_MODEL, SOFTWARE_CYCLE
 from sim.netsparse.reproduce.report import titled
 from sim.netsparse.reproduce.runs import repeats
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
-from sim.netsparse.reproduce.subjects import Subject, subjects
+from sim.netsparse.reproduce.subjects import subjects
 from sim.netsparse.spmm_workload import switch_of
-from tests.sim.netsparse.reproduce.outcomes import FEW
+from tests.sim.netsparse.reproduce.outcomes import FEW, small
 
 WEB = subjects(scale=0.1, nodes=8)[4]
 
@@ -72,9 +72,9 @@ def test_scaled_settings(subject, elements):
 
 def test_unscaled_settings_are_those_of_table_5():
     point = Point(subject=FEW[0], scaled=False)
-    assert point.requests == 32768
-    assert not point.workload.shares
-    assert point.snic.rig.pending_entries == 256
+    assert (point.requests, point.workload.shares) == (32768, False)
+    for each in (point, Point(subject=FEW[0], pending=256)):
+        assert each.snic.rig.pending_entries == 256
     switch = switch_of(point.switch)
     assert replace(switch, most_delay=1023) == NetSparseSwitchParams()
     assert switch_of(Point(subject=FEW[0], middle_pipes=False).switch).pipes == 0
@@ -107,11 +107,9 @@ def test_a_run_is_kept_until_its_matrix_changes(tmp_path, monkeypatch):
     path = tmp_path / "ring.mtx"
 
     def ring(steps):
-        lines = [f"{row + 1} {(row + step) % 16 + 1}" for row in range(16) for step in steps]
-        head = ["%%MatrixMarket matrix coordinate pattern general", f"16 16 {len(lines)}"]
-        path.write_text("\n".join([*head, *lines, ""]))
+        places = [(row + 1, (row + step) % 16 + 1) for row in range(16) for step in steps]
         subjects_module._matrix.cache_clear()
-        return Point(subject=Subject(family="uk", text=str(path), nodes=8), cluster=RTL_MODEL)
+        return Point(subject=small(path, 16, places, 8), cluster=RTL_MODEL)
 
     first = outcome(ring([1, 3]))
     again = outcome(ring([1, 3]))
@@ -125,11 +123,7 @@ def test_a_run_is_kept_until_its_matrix_changes(tmp_path, monkeypatch):
 
 def test_repeats_by_hand(tmp_path):
     """Node 0 asks for 3 and 4 for its first row, and again for its second one."""
-    path = tmp_path / "four.mtx"
-    rows = [(1, 3), (1, 4), (2, 3), (2, 4)]
-    lines = ["%%MatrixMarket matrix coordinate pattern general", "4 4 4"]
-    path.write_text("\n".join([*lines, *(f"{row} {column}" for row, column in rows), ""]))
-    subject = Subject(family="uk", text=str(path), nodes=2)
+    subject = small(tmp_path / "four.mtx", 4, [(1, 3), (1, 4), (2, 3), (2, 4)], 2)
     assert repeats(subject, 4, 16, shares=False) == (1.0, 0.0)
     assert repeats(subject, 2, 16, shares=False) == (0.0, 1.0)
     assert repeats(subject, 2, 1, shares=False) == (0.0, 0.0)

@@ -14,8 +14,7 @@ from sim.netsparse.reproduce import paper, structure
 from sim.netsparse.reproduce.subjects import Subject, at_scale, part_of_the_paper, subjects
 from sim.reproduce.report import Report
 from sim.workloads.matrix_families import ROWS_OF_NODE
-
-FEW = subjects(scale=0.02, nodes=128)
+from tests.sim.netsparse.reproduce.outcomes import FEW, small
 
 
 def verdicts(figure):
@@ -64,9 +63,7 @@ def test_the_papers_numbers_keep_its_statements(monkeypatch):
     stored["queen"] = replace(
         stored["queen"], destinations=1.86, unaware=130 * stored["queen"].useful
     )
-    stored["uk"] = replace(
-        stored["uk"], shared=10
-    )  # the mean is then hardly less than a fifth below
+    stored["uk"] = replace(stored["uk"], shared=10)  # the mean is hardly less than a fifth below
     result = structure.redundancy_figure(FEW)
     assert result.claims[-1].holds
     stored["uk"] = replace(stored["uk"], shared=-10)
@@ -88,17 +85,7 @@ def test_shape_of_the_paper():
 
 def test_most_that_is_shared_by_chance(tmp_path):
     """Three of four nonzeros are remote; two columns have one each, and one has two."""
-    path = tmp_path / "three.mtx"
-    lines = [
-        "%%MatrixMarket matrix coordinate pattern general",
-        "3 3 4",
-        "1 1",
-        "2 1",
-        "3 2",
-        "2 3",
-    ]
-    path.write_text("\n".join([*lines, ""]))
-    subject = Subject(family="europe", text=str(path), nodes=3)
+    subject = small(tmp_path / "three.mtx", 3, [(1, 1), (2, 1), (3, 2), (2, 3)], 3, "europe")
     assert structure.shared_by_chance(subject) == pytest.approx((0 + 0 + 2 * 0.75) / 4)
 
 
@@ -120,11 +107,8 @@ def test_the_mean_of_prs_weighs_matrices_by_the_papers():
 
 def test_runs_to_one_owner(tmp_path):
     """Of three nodes, node 0 asks 1, 1, 2 in a row, then 1, 2: five nonzeros make four runs."""
-    path = tmp_path / "six.mtx"
-    entries = [(1, 3), (1, 4), (1, 5), (2, 3), (2, 6), (5, 5)]
-    lines = ["%%MatrixMarket matrix coordinate pattern general", "6 6 6"]
-    path.write_text("\n".join([*lines, *(f"{row} {column}" for row, column in entries), ""]))
-    assert structure.run_length(Subject(family="queen", text=str(path), nodes=3)) == 5 / 4
+    places = [(1, 3), (1, 4), (1, 5), (2, 3), (2, 6), (5, 5)]
+    assert structure.run_length(small(tmp_path / "six.mtx", 6, places, 3, "queen")) == 5 / 4
 
 
 def test_scaled_families_have_so_many_rows():
