@@ -78,7 +78,12 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.switchgnn_switch_board:GnnSwitchBoard",
-            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **IN_HBM, **ON_TWO_DIES}},
+            presets={
+                "tiny": {"ports": 2},
+                "u280": {"ports": 2, **IN_HBM, **ON_TWO_DIES},
+                # the second cage leads to a switch above
+                "u280-leaf": {"ports": 2, "links": 1, **IN_HBM, **ON_TWO_DIES},
+            },
             preset="u280",
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )

@@ -27,10 +27,10 @@ class PartialSender(Component):
     repetitions take no cycles of a bank. While a turn's window has no room for all claims, ``open``
     is low, and sums wait in their aggregators.
 
-    ``turns`` are the turns at both places, if ``two`` are open; ``clear`` says that one ends, or
-    that a job begins. A sum of a turn that is not open is dropped, because it would take a seq of
-    another turn. An ``ack`` is for an open turn of this port. Without an ``active`` job nothing is
-    stored.
+    ``turns`` are the turns at both places, if ``two`` are open; ``clear`` says that one ended in
+    the cycle before, or that a job begins. A sum of a turn that is not open is dropped, because it
+    would take a seq of another turn. An ``ack`` is for an open turn of this port. Without an
+    ``active`` job nothing is stored.
 
     All fields of a PARTIAL's frame are stored, so that a late order, of a turn or a job that is
     over, still sends a frame with that turn and job.
@@ -87,9 +87,7 @@ class PartialSender(Component):
 
     def held(self, m: Module, place: int) -> Value:
         """Return whether the window of a place must stay empty, as ``turns`` may be out of date."""
-        # The turn that ends is known late, and no sum of the next turn can come in the cycle after.
-        ended = delay(m, self.clear[place], 1, f"ended_{place}", reset_less=False)
-        held = now = ended | ~self.active
+        held = now = self.clear[place] | ~self.active
         for k in range(HELD):
             now = delay(m, now, 1, f"held_{place}_{k}", reset_less=False)
             held |= now

@@ -29,8 +29,9 @@ class TurnTable(Component):
     then.
 
     ``ports`` and ``regions`` give each port the state of its job; ``clear`` says for each port
-    which of its windows must be emptied: those of turns that end. ``advance`` says that the job of
-    a port has a new oldest turn, which ``ports`` already has.
+    which of its windows must be emptied: those of turns that ended in the cycle before, while
+    frames of the next turn still wait at their ports. ``advance`` says that the job of a port has a
+    new oldest turn, which ``ports`` already has.
 
     In a switch with links, the last ``above`` ports lead to the switches above. Their bits of
     ``advance`` say instead that a DONE of the oldest turn of their job must leave; ``advanced``
@@ -172,12 +173,12 @@ class TurnTable(Component):
             region.two.eq(Array(tables.two for _, (tables, _) in jobs)[number]),
         ]
         m.d.comb += [self.ports[k].eq(reported), self.regions[k].eq(region)]
-        # The windows of a turn that ends are empty a cycle later, when ``lo`` has changed.
+        # The windows of a turn that ends are empty two cycles later, as the port's ``lo`` changes.
         ended = Cat(turn.ended & turn.ports[k] for turn, _ in jobs)
         begun = Cat(turn.begin & turn.ports[k] for turn, _ in jobs)
         for place in range(OPEN_TURNS):
             near = Cat(turn.place == place for turn, _ in jobs)
-            m.d.comb += self.clear[k][place].eq((ended & near).any() | begun.any())
+            m.d.sync += self.clear[k][place].eq((ended & near).any() | begun.any())
         advance = delay(m, ended.any(), 2, f"advance_{k}", reset_less=False)
         if k >= params.first_link:
             said = Cat(turn.said & turn.ports[k] for turn, _ in jobs).any()

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import cocotb
 import numpy as np
@@ -152,6 +153,41 @@ async def counters_are(bench, kinds):
         assert result["partials"] == kinds[port, Kind.PARTIAL]
         assert result["partials_again"] == 0
         assert result["results"] == 0
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def the_next_turn_begins_with_empty_windows(dut):
+    """Frames of the next turn come all the time while a turn ends; each is new exactly once."""
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    count, turns, rounds = 3, 8, 25  # frames of a turn, turns, repetitions of its frames
+    for open_turns in (1, 2):
+        bench, _, cut = await set_up(dut, rng, open_turns=open_turns)
+        payload = np.zeros(bench.params.lanes, int)
+
+        def send(kind, turn, port, bench=bench, **fields):
+            named = {"bm": 1 << port, "job": 1, "epoch": 8}
+            bench.send(port, Frame(kind=kind, turn=turn, **fields, **named))
+
+        for turn in range(turns):
+            for port in cut.ports[:-1]:
+                send(Kind.DONE, turn, port)
+            await bench.idle(random.randrange(60, 120))
+            send(Kind.ADVANCE, turn + 1, ABOVE)
+            for _ in range(rounds):
+                for port, seq in product(cut.ports, range(count)):
+                    send(
+                        Kind.PARTIAL if port == ABOVE else Kind.FEATURE,
+                        turn + open_turns,
+                        port,
+                        seq=seq,
+                        list=0,
+                        rows=1,
+                        payload=payload,
+                    )
+            await bench.idle(rounds * count * len(cut.ports) * 2 + 200)
+            for port, verdicts in (await bench.host.verdicts()).items():
+                assert verdicts["ADDED"] == count * (turn + 1) * (port in cut.ports), turn
+                assert not verdicts["AHEAD"]
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")

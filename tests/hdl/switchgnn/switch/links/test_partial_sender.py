@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import cocotb
 import numpy as np
@@ -14,6 +15,7 @@ from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.links.partial_sender import PartialSender
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
 from sim.harness.bench import Bench
+from sim.harness.coincidences import DISTANCES
 from sim.harness.payloads import pack
 from sim.harness.streams import never, often, rarely, start
 from sim.harness.verilator import simulate
@@ -92,15 +94,15 @@ class PartialSenderBench(Bench):
         return self.after if self.two and odd else self.lo, self.lo if odd else self.after
 
     async def end(self):
-        """End the oldest turn: the next one follows two cycles later, that after it three."""
+        """End the oldest turn: ``clear`` comes a cycle later, the next turn two, its next three."""
         place = self.lo % 2 if self.two else 0
         self.required[place] = []
         self.oldest += 1
-        self.dut.clear.value = 1 << place
         self.acks = [ack for ack in self.acks if ack[1]["place"] != place]
         await self.step()
-        self.dut.clear.value = 0
+        self.dut.clear.value = 1 << place
         await self.step()
+        self.dut.clear.value = 0
         self.lo += 1
         await self.step()
         self.after += 1
@@ -286,7 +288,7 @@ async def nothing_is_kept_without_a_job(dut):
 
 @cocotb.test()
 async def a_turn_that_ends_makes_room(dut):
-    """The room is there four cycles later, at either place."""
+    """The room is there three cycles later, at either place."""
     for place in (0, 1):
         bench = await begin(dut, loss=1.0)
         bench.need(place, bench.params.link_window)
@@ -296,10 +298,46 @@ async def a_turn_that_ends_makes_room(dut):
         dut.clear.value = 1 << place
         await bench.step()
         dut.clear.value = 0
-        for _ in range(4):
+        for _ in range(3):
             assert not bench.open
             await bench.step()
         assert bench.open
+
+
+@cocotb.test()
+async def a_turn_ends_beside_a_claim_and_an_ack(dut):
+    """All three come in one cycle, or a cycle before or behind each other.
+
+    An ACK of the turn that ended acknowledges no sum of the next one, and a claim of the other
+    turn counts.
+    """
+    for place, claimed, acked in product((0, 1), DISTANCES, DISTANCES):
+        bench = await begin(dut, loss=1.0, claims=1.0)
+        bench.lo, bench.after, bench.oldest = (n + place for n in (bench.lo, bench.after, bench.lo))
+        bench.need(place, 3)
+        await bench.idle(60)
+        base = random.choice((0, 3))
+        ack = {"place": place, "base": base, "bitmap": 0b111 if base == 0 else 0}
+        bench.oldest += 1
+        for now in range(-1, 3):
+            dut.clear.value = (now == 0) << place
+            if now == claimed:
+                bench.need(1 - place, 1)
+            if now == acked:
+                bench.acks.append((bench.now, ack))
+            await bench.step()
+            assert now != claimed or bench.claimed
+            bench.lo += now == 0
+            bench.after += now == 1
+        bench.need(place, 3)
+        await bench.idle(60)
+        bench.loss = 0.0
+        await bench.until_all(4 * TIMEOUT)
+        await bench.idle(60)
+        bench.loss, window = 1.0, bench.params.link_window
+        bench.need(1 - place, window + 2)
+        await bench.idle(12 * window)
+        assert len(bench.required[1 - place]) == 2
 
 
 @cocotb.test()
