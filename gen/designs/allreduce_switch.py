@@ -6,12 +6,13 @@ TINY = {"ports": 2, "banks": 2, "slots": 32, "jobs": 2, "ingress_depth": 64, "eg
 
 DESIGN = Design(
     name="allreduce-switch",
-    about="a switch of AllReduces: adds up frames of up to 256 numbers at the ports' rate",
+    about="a switch of AllReduces: adds up frames of up to 2048 numbers at the ports' rate",
     component="hdl.allreduce.switch:AllReduceSwitch",
     params="hdl.allreduce.switch_params:AllReduceSwitchParams",
     presets={
         "tiny": TINY,
         "8-port": {},
+        "jumbo": {"most_numbers": 2048, "slots": 512},
         "u280": {"ports": 2, "banks": 2},
     },
     preset="8-port",

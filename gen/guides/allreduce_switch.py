@@ -7,9 +7,7 @@ from gen.guides.guide import facts, filled, lines, little_rows, number_of, repor
 from gen.guides.p4sgd_frames import head_uses
 from hdl.allreduce.frame import (
     ETHERTYPE,
-    FRAMES,
     HEADER_BYTES,
-    MOST_NUMBERS,
     NUMBER_BYTES,
     VERSION,
     WideFrame,
@@ -31,7 +29,7 @@ SUM = (11, 18, 0x7FFF_FFFF)  #: the last number was clamped
 FRAME_USES = {
     **head_uses(ETHERTYPE, VERSION),
     "epoch": "number of the job's run",
-    "count": f"how many numbers follow, at most {MOST_NUMBERS}",
+    "count": "how many numbers follow",
     "operation": "the table of operations",
 }
 #: verdicts that need no slot, in the order in which they are looked for
@@ -65,8 +63,8 @@ def values(params: AllReduceSwitchParams) -> dict[str, Any]:
         "least": LEAST_BYTES,
         "header_bytes": HEADER_BYTES,
         "number_bytes": NUMBER_BYTES,
-        "longest": FRAMES.max_bytes,
-        "most": MOST_NUMBERS,
+        "longest": params.frames.max_bytes,
+        "most": params.most_numbers,
         "uses": USES,
         "latency": AllReduceSwitch(params).latency,
         "frame": list(little_rows(WideFrame.as_shape(), FRAME_USES)),

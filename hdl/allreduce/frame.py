@@ -10,17 +10,17 @@ from amaranth.lib import data
 
 from hdl.allreduce.wide_params import Operation
 from hdl.common.packets import LEAST_BYTES
+from hdl.common.params import whole
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.slots import PAYLOAD_BITS
 
 ETHERTYPE = 0x88B5  #: ethertype that IEEE 802 sets aside for local experiments
 VERSION = 4
 NUMBER_BYTES = PAYLOAD_BITS // 8
-MOST_NUMBERS = 256  #: numbers of the longest frame
 
 
 class WideFrame(data.Struct):
-    """Describes the 28 bytes before a frame's numbers, of which there are up to 256 of 32 bits.
+    """Describes the 28 bytes before a frame's numbers, each of 32 bits.
 
     Behind the numbers a frame has 4 bytes that say how many numbers of a full activation were
     clamped; they mean nothing in frames of workers.
@@ -66,23 +66,29 @@ def last_word(count: Value) -> Value:
 class WideFrameFormat(FrameFormat, suffix="{name}"):
     """Describes the frames that workers send: their length is that of their count of numbers."""
 
+    #: most numbers of a frame; above 256, frames are longer than Ethernet's usual 1,518 bytes
+    most_numbers: int = whole(256, 2048, power_of_two=True, default=256, tag="_n{}")
+
     def is_wrong(self, frame: Any) -> Value:
         """Return whether a field has a value that means nothing, or that only a switch sends."""
-        strange = (frame.operation >= len(Operation)) | (frame.count > MOST_NUMBERS)
+        strange = (frame.operation >= len(Operation)) | (frame.count > self.most_numbers)
         return super().is_wrong(frame) | strange | (frame.is_agg != frame.count.any())
 
     def last_byte(self, frame: Any) -> Value:
         """Return the number of the last byte of ``frame``."""
-        return Cat(Const(3, 2), last_word(frame.count[: MOST_NUMBERS.bit_length()]))
+        return Cat(Const(3, 2), last_word(frame.count[: self.most_numbers.bit_length()]))
 
 
-FRAMES = WideFrameFormat(
-    name="wide",
-    first=WideFrame,
-    constants=(
-        ("ethertype", int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")),
-        ("version", VERSION),
-    ),
-    zero=("acked", "no_flags"),
-    max_bytes=HEADER_BYTES + NUMBER_BYTES * (MOST_NUMBERS + 1),
-)
+def wide_format(most_numbers: int) -> WideFrameFormat:
+    """Describe frames of at most so many numbers."""
+    return WideFrameFormat(
+        name="wide",
+        first=WideFrame,
+        constants=(
+            ("ethertype", int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")),
+            ("version", VERSION),
+        ),
+        zero=("acked", "no_flags"),
+        max_bytes=HEADER_BYTES + NUMBER_BYTES * (most_numbers + 1),
+        most_numbers=most_numbers,
+    )

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from hdl.allreduce.frame import MOST_NUMBERS
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.common.register_parts import commands, identity_registers
 from hdl.common.registers import Register, RegisterMap, pulse, ro
@@ -61,5 +60,5 @@ def constants(params: AllReduceSwitchParams) -> dict[str, int]:
         "jobs": params.jobs,
         "banks": params.banks,
         "slots": params.slots,
-        "numbers": MOST_NUMBERS,
+        "numbers": params.most_numbers,
     }

@@ -3,12 +3,12 @@
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
-from hdl.allreduce.frame import FRAMES, HEADER_WORDS, MOST_NUMBERS, NUMBER_BYTES
+from hdl.allreduce.frame import HEADER_WORDS, NUMBER_BYTES, WideFrameFormat, wide_format
 from hdl.allreduce.wide_params import WideParams, WideVerdict
 from hdl.common.crossbar import CrossbarParams
 from hdl.common.fifo import FifoParams
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.common.params import tagged, whole
+from hdl.common.params import same_as, tagged, whole
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.packet_port import PacketPortParams
 from hdl.switch.params import PacketSwitchParams
@@ -28,6 +28,8 @@ class AllReduceSwitchParams(
     #: most beats of answers that can wait at each port
     egress_depth: int = whole(64, 1 << 16, default=512)
     banks: int = whole(2, 32, power_of_two=True, default=8)  #: banks, each with its adder
+    #: most numbers of a frame, of 32 bits; above 256 they need links that take jumbo frames
+    most_numbers: int = same_as(WideFrameFormat, "most_numbers", default=256, tag="_n{}")
     announces: bool = tagged("_announces", default=False)  #: whether there is a port ``coming``
 
     only_answers = ("acked",)
@@ -41,16 +43,32 @@ class AllReduceSwitchParams(
             raise ValueError(
                 f"slots must be from {least} to {most}, 2 to 2048 of each bank: {self.slots}"
             )
+        frame = self.frames.beats
+        if self.egress_depth <= frame:
+            raise ValueError(
+                f"egress_depth must be above {frame}, the beats of the longest answer:"
+                f" {self.egress_depth}"
+            )
+        try:
+            _ = self.port
+        except ValueError as error:
+            raise ValueError(str(error).replace("words", "ingress_depth", 1)) from None
 
     @property
     def frames(self) -> FrameFormat:
         """Return the format of frames."""
-        return FRAMES
+        return wide_format(self.most_numbers)
 
     @property
     def fields(self) -> dict[str, int]:
         """Describe the fields that the rule reads."""
-        return {"seq": 16, "use": 8, "is_agg": 1, "operation": 2, "count": bits_for(MOST_NUMBERS)}
+        return {
+            "seq": 16,
+            "use": 8,
+            "is_agg": 1,
+            "operation": 2,
+            "count": bits_for(self.most_numbers),
+        }
 
     @property
     def payload(self) -> None:
@@ -69,7 +87,7 @@ class AllReduceSwitchParams(
             slots=self.slots // self.banks,
             lanes=LANES,
             first=HEADER_WORDS,
-            beats=MOST_NUMBERS // LANES,
+            beats=self.most_numbers // LANES,
             tag_bits=self.tag.size,
         )
 
@@ -91,7 +109,9 @@ class AllReduceSwitchParams(
     @property
     def port(self) -> PacketPortParams:
         """Return the sizes of the queue of frames at a port."""
-        return PacketPortParams(frames=FRAMES, words=self.ingress_depth, follows=True, early=True)
+        return PacketPortParams(
+            frames=self.frames, words=self.ingress_depth, follows=True, early=True
+        )
 
     @property
     def beat(self) -> data.StructLayout:

@@ -44,7 +44,7 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{first}_{tag_
     ports: int = whole(2, 32, default=8)  #: number of ports, each with a worker
     slots: int = whole(2, 1 << 11, power_of_two=True, default=1 << 11)  #: AllReduces under way
     lanes: int = whole(1, 16, default=16)  #: numbers in a beat
-    beats: int = whole(2, 16, power_of_two=True, default=16)  #: beats that the most numbers fill
+    beats: int = whole(2, 128, power_of_two=True, default=16)  #: beats that the most numbers fill
     first: int = whole(0, 15, default=0)  #: lane of a packet's first number
     tag_bits: int = whole(0, 32, default=0)  #: bits of a packet that its answer repeats
 
@@ -101,8 +101,11 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{first}_{tag_
 
     @property
     def waiting(self) -> int:
-        """Return the beats of answers that may wait: four answers, or what is in the bank."""
-        return max(16, 4 * self.beats)
+        """Return the beats of answers that may wait: four answers, or what is in the bank.
+
+        Of a longer answer the rest waits in front of the bank; it follows without a gap.
+        """
+        return min(64, max(16, 4 * self.beats))
 
     @property
     def state(self) -> data.StructLayout:

@@ -19,17 +19,18 @@ from sim.allreduce.surroundings.network import (
     PaceParams,
 )
 from sim.bench.limits import Limit, Row
+from sim.golden.reduction.wide_frames import JUMBO, MOST
 from sim.harness.measuring import MeasuringSession
 from sim.harness.session import Result
 from sim.harness.verilate import Build, build
 from sim.harness.verilator import emission_of
 from sim.harness.workload import Workload, setting
-from sim.surroundings.link import Link
+from sim.surroundings.link import Link, LinkParams
 
 PORTS = (2, 4, 8, 16)
 LATENCY = 130  #: cycles of a link, one way
 #: numbers of a frame: the least share of the line's bits that are numbers, frames under way
-LEAST = {256: (0.93, 64), 64: (0.80, 128)}
+LEAST = {2048: (0.99, 32), 256: (0.93, 64), 64: (0.80, 128)}
 SHORT, SHORT_SLOTS, SHORT_PORTS = 8, 512, 8  #: of packets of a beat
 
 
@@ -37,7 +38,7 @@ SHORT, SHORT_SLOTS, SHORT_PORTS = 8, 512, 8  #: of packets of a beat
 class RateWorkload(Workload):
     """Describes what hosts reduce, all at once."""
 
-    length: int = setting(256, "Send so many numbers in a frame.", least=1)
+    length: int = setting(MOST, "Send so many numbers in a frame.", least=1, most=JUMBO)
     uses: int = setting(6, "Use each slot so many times.", least=1)
     latency: int = setting(LATENCY, "Let links have so many cycles of latency.", least=0)
     line_bytes: int = setting(LINE_BYTES, "Let a line carry so many bytes a cycle.", least=1)
@@ -59,9 +60,25 @@ class RateSession(MeasuringSession):
     maximise = ("sent_share", "received_share")
 
     @classmethod
+    def needs(cls, requested: RateWorkload) -> dict[str, int]:
+        """Return the numbers of a switch's longest frame, if they are not the usual ones."""
+        most = 1 << (requested.length - 1).bit_length()
+        return {"most_numbers": most} if most > MOST else {}
+
+    @classmethod
+    def check(cls, params: AllReduceSwitchParams, requested: RateWorkload) -> None:
+        """Raise ValueError if the switch refuses such frames."""
+        if requested.length > (most := params.most_numbers):
+            raise ValueError(f"length can be at most most_numbers, {most}: {requested.length}")
+
+    @classmethod
     def hardware(cls, params: AllReduceSwitchParams, requested: RateWorkload) -> NetworkParams:
         """Return the sizes of a network around a switch."""
-        return NetworkParams(switch=params, pace=PaceParams(bytes=requested.line_bytes))
+        return NetworkParams(
+            switch=params,
+            pace=PaceParams(bytes=requested.line_bytes),
+            link=LinkParams(depth=512, beats=params.frames.beats),
+        )
 
     @classmethod
     def build(cls, hardware: NetworkParams) -> Build:
@@ -104,7 +121,9 @@ def line_rows(progress: Callable[[str], None]) -> Iterator[Row]:
     for ports in PORTS:
         for length, (least, slots) in LEAST.items():
             progress(f"{ports} ports, frames of {4 * length} bytes of numbers")
-            switch = AllReduceSwitchParams(ports=ports, banks=ports, slots=slots)
+            switch = AllReduceSwitchParams(
+                ports=ports, banks=ports, slots=slots, most_numbers=max(length, MOST)
+            )
             result = figures(switch, length=length)
             for name, what in (("sent_share", "in"), ("received_share", "out")):
                 yield Row(

@@ -1,4 +1,4 @@
-"""Models the frames of the wide AllReduce as bytes: a header, then 1 to 256 numbers, and a trailer.
+"""Models the frames of the wide AllReduce as bytes: a header, then numbers, and a trailer.
 
 The trailer says how many numbers of a full activation were clamped; workers leave it 0. Addresses
 and ethertype are in network byte order; all other fields have their low byte first. Frames shorter
@@ -16,6 +16,7 @@ from sim.golden.reduction.frames import ACKED, BYTES, ETHERTYPE, HEADER_BYTES, I
 
 VERSION = 4
 MOST = 256  # numbers in a frame
+JUMBO = 2048  # where links take jumbo frames
 NUMBER = np.dtype("<i4")
 FIELDS = {
     "flags": "u1",  # IS_AGG, ACKED; the others are zero
@@ -150,11 +151,12 @@ def wire_bytes(count: int) -> int:
     return max(BYTES, trailer_at(count) + TRAILER.itemsize)
 
 
-def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
+def judge(wire: bytes, corrupt: bool, address: bytes, most: int = MOST) -> Quality:
     """Return the verdict of a receiver with ``address`` on a packet; the MAC says ``corrupt``.
 
-    A packet is malformed if its length is not that of its count of numbers, if it has numbers and
-    is no activation or the other way round, or if a field has a value that means nothing.
+    A packet is malformed if its length is not that of its count of numbers, of which there are at
+    most ``most``, if it has numbers and is no activation or the other way round, or if a field has
+    a value that means nothing.
     """
     if corrupt:
         return Quality.CORRUPT
@@ -168,5 +170,5 @@ def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:
         return Quality.MALFORMED
     legal = frame.flags <= IS_AGG | ACKED and frame.operation < len(Operation)
     count = len(frame.numbers)
-    fits = count <= MOST and (frame.flags == IS_AGG) == (count > 0)
+    fits = count <= most and (frame.flags == IS_AGG) == (count > 0)
     return Quality.GOOD if legal and fits else Quality.MALFORMED

@@ -6,7 +6,7 @@ from enum import StrEnum
 from sim.golden.reduction.allreduce import Verdict
 from sim.golden.reduction.frames import ACKED, Quality
 from sim.golden.reduction.switch_model import SwitchModel
-from sim.golden.reduction.wide_frames import EMPTY, WideFrame, answered, combined, judge
+from sim.golden.reduction.wide_frames import EMPTY, MOST, WideFrame, answered, combined, judge
 from sim.golden.reduction.wide_rule import WideSlot, wide_rule
 
 
@@ -17,6 +17,8 @@ class WideSwitchModel(SwitchModel):
     Worker i of a job is behind port i. ``saturations`` counts numbers of complete sums that were
     clamped, each once.
     """
+
+    most: int = MOST  #: numbers of the longest frame
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
@@ -39,7 +41,7 @@ class WideSwitchModel(SwitchModel):
 
     def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
         """Return why a frame does not come to a slot; None if it does."""
-        quality = judge(data, corrupt, self.address)
+        quality = judge(data, corrupt, self.address, self.most)
         if quality is not Quality.GOOD:
             return Verdict(quality.value)
         frame = WideFrame.from_bytes(data)

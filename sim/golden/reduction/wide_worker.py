@@ -17,7 +17,7 @@ from sim.golden.reduction.allreduce import (
 )
 from sim.golden.reduction.frames import IS_AGG, Quality
 from sim.golden.reduction.shadow import shadow_worker_rule
-from sim.golden.reduction.wide_frames import MOST, NUMBER, Operation, WideFrame, judge
+from sim.golden.reduction.wide_frames import JUMBO, MOST, NUMBER, Operation, WideFrame, judge
 from sim.golden.reduction.wide_rule import acknowledges
 
 
@@ -62,7 +62,7 @@ class WideWorker:
     operation: Operation = Operation.SUM
 
     def __post_init__(self) -> None:
-        assert 1 <= self.length <= MOST
+        assert 1 <= self.length <= JUMBO
         self.places = [Place() for _ in range(self.slots)]
         self.parts, self.result = 0, self.numbers
 
@@ -122,7 +122,7 @@ class WideWorker:
 
     def take(self, data: bytes, *, corrupt: bool = False) -> None:
         """Take a frame that comes in."""
-        quality = judge(data, corrupt, self.group)
+        quality = judge(data, corrupt, self.group, max(MOST, self.length))
         verdict = Verdict(quality.value) if quality is not Quality.GOOD else self.taken(data)
         self.counters[verdict] += 1
 

@@ -10,7 +10,7 @@ import numpy as np
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.allreduce.switch_side import switch_side
 from sim.golden.reduction.frames import ACKED, IS_AGG, Quality
-from sim.golden.reduction.wide_frames import MOST, Operation, WideFrame, judge
+from sim.golden.reduction.wide_frames import MOST, Operation, WideFrame, judge, wire_bytes
 from sim.golden.reduction.wide_rule import WideSlot
 from sim.golden.reduction.wide_switch import EMPTY, WideSwitchModel
 from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
@@ -30,7 +30,9 @@ class SwitchBench:
         self.dut, self.component = dut, component_in_simulator()
         self.params: AllReduceSwitchParams = self.component.params
         ports, slots, jobs = self.params.ports, self.params.slots, self.params.jobs
-        self.model = WideSwitchModel(ports, slots, jobs, random.randbytes(6), random.randbytes(6))
+        self.most = self.params.most_numbers
+        addresses = random.randbytes(6), random.randbytes(6)
+        self.model = WideSwitchModel(ports, slots, jobs, *addresses, most=self.most)
         source, sink = stalls
         self.sources = [AxiSource(dut, f"s_axis_{k}", stall=source) for k in range(ports)]
         self.sinks = [PacketSink(dut, f"m_axis_{k}", stall=sink) for k in range(ports)]
@@ -66,8 +68,9 @@ class SwitchBench:
         fields["epoch"] = self.model.active[job].epoch if job in self.model.active else 0
         return WideFrame(**(fields | changes))
 
-    def drawn(self, longest=MOST, model=None):
+    def drawn(self, longest=None, model=None):
         """Draw a frame of an active job that its slot may wait for: port and frame."""
+        longest = longest or self.most
         number, job = random.choice(list((model or self.model).active.items()))
         seq = random.choice([*job.places][:4])
         slot = job.slots.get(seq) or WideSlot.at_start(job.ports, EMPTY)
@@ -87,9 +90,13 @@ class SwitchBench:
     def send(self, port, data, corrupt=False):
         self.sources[port].extend([*beats_of(data, corrupt=corrupt)])
 
+    def judge(self, data, corrupt):
+        """Return what a port has to say of a frame."""
+        return judge(data, corrupt, self.model.address, self.most)
+
     def bank_of(self, data, corrupt):
         """Return the bank that a frame comes to; None if its port drops it."""
-        if judge(data, corrupt, self.model.address) is not Quality.GOOD:
+        if self.judge(data, corrupt) is not Quality.GOOD:
             return None
         frame = WideFrame.from_bytes(data)
         return None if frame.flags & ACKED else frame.seq % self.params.banks
@@ -142,13 +149,18 @@ class SwitchBench:
         assert sent == {port: len(sink.packets) for port, sink in enumerate(self.sinks)}
 
 
-def mutated(frame):
-    """Return the bytes of a frame with a change, and whether its checksum is wrong."""
+def mutated(frame, most=MOST):
+    """Return the bytes of a frame with a change, and whether its checksum is wrong.
+
+    A frame has at most ``most`` numbers.
+    """
     kind, data = random.randrange(6), frame.to_bytes()
     if kind == 0:
         return data, True
     if kind == 1:  # cut, or longer
-        length = random.choice((1, 14, 15, 31, 59, 61, 64, 65, 1056, 1057, random.randint(1, 1200)))
+        longest = wire_bytes(most)
+        some = longest, longest + 1, random.randint(1, longest + 150)
+        length = random.choice((1, 14, 15, 31, 59, 61, 64, 65, *some))
         return (data + random.randbytes(length))[:length], False
     if kind == 2:
         at = random.randrange(min(len(data), 32))

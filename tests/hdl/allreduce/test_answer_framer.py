@@ -8,16 +8,15 @@ import numpy as np
 from hdl.allreduce.answer_framer import AnswerFramer
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.golden.reduction.frames import ACKED, IS_AGG
-from sim.golden.reduction.wide_frames import HEADER, MOST, WideFrame
+from sim.golden.reduction.wide_frames import HEADER, WideFrame
 from sim.harness.bench import Bench
 from sim.harness.streams import start
 from sim.host.switch.traffic import choose_payload
 from tests.simulated import simulated
 
 SIZES = [AllReduceSwitchParams(ports=5, banks=4, slots=16, jobs=3)]
-SIZES += [AllReduceSwitchParams(ports=2, banks=2, slots=512)]
+SIZES += [AllReduceSwitchParams(ports=2, banks=2, slots=512, most_numbers=512)]
 LANES, FIRST = 16, HEADER.itemsize // 4
-COUNTS = [1, 2, *range(6, 11), *range(23, 27), *range(MOST - 8, MOST + 1)]
 
 test_answer_framer = simulated(AnswerFramer, SIZES, __name__)
 
@@ -33,7 +32,9 @@ class Answers:
         """Return an answer, and its beats: numbers that come, and the frame's bytes."""
         params = self.params
         acked = random.random() < 0.4
-        count = 0 if acked else random.choice((*COUNTS, random.randint(1, MOST)))
+        most = params.most_numbers
+        counts = 1, 2, *range(6, 11), *range(23, 27), *range(most - 8, most + 1)
+        count = 0 if acked else random.choice((*counts, random.randint(1, most)))
         answer = {
             "bm": random.randrange(1, 1 << params.ports),
             "acked": acked,
@@ -64,7 +65,7 @@ class Answers:
         words = [random.getrandbits(31) for _ in range(FIRST)] + words + [-1] + [0] * LANES
         for at in range(0, len(wire), 4 * LANES):
             last = at + 4 * LANES >= len(wire)
-            saturated = frame.saturated if last else random.randint(0, MOST)
+            saturated = frame.saturated if last else random.randint(0, self.params.most_numbers)
             came = {"saturated": saturated, "last": last, "numbers": words[at // 4 :][:LANES]}
             yield came, wire[at : at + 4 * LANES]
 

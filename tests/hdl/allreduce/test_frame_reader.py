@@ -7,7 +7,7 @@ import numpy as np
 from hdl.allreduce.frame_reader import FrameReader
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.golden.reduction.frames import IS_AGG
-from sim.golden.reduction.wide_frames import HEADER, MOST, WideFrame
+from sim.golden.reduction.wide_frames import HEADER, WideFrame
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, crossed
@@ -15,8 +15,8 @@ from sim.host.switch.traffic import choose_payload
 from tests.simulated import simulated
 
 SIZES = [AllReduceSwitchParams(ports=5, banks=4, slots=16)]
+SIZES += [AllReduceSwitchParams(ports=2, banks=2, slots=16, most_numbers=512)]
 LANES, FIRST = 16, HEADER.itemsize // 4
-COUNTS = [0, 1, *range(7, 11), *range(23, 27), *range(MOST - 18, MOST + 1)]
 
 test_frame_reader = simulated(FrameReader, SIZES, __name__)
 
@@ -48,8 +48,9 @@ def read(frame, sender):
 @crossed(stalls=STALLS)
 async def equals_the_frames(dut, stalls):
     bench = await Bench(dut, stalls.value).begin()
-    expected = []
-    for count in random.choices(range(MOST + 1), k=30) + random.sample(COUNTS, len(COUNTS)):
+    expected, most = [], bench.params.most_numbers
+    counts = [0, 1, *range(7, 11), *range(23, 27), *range(most - 18, most + 1)]
+    for count in random.choices(range(most + 1), k=30) + random.sample(counts, len(counts)):
         frame, sender = drawn_frame(count), random.randrange(bench.params.ports)
         for beat in beats_of(frame.to_bytes()):
             bench.i.append({"data": beat["tdata"], "sender": sender, "last": beat["tlast"]})

@@ -10,7 +10,7 @@ from hdl.allreduce.port_entry import PortEntry
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.switch.frame_filter import Quality
 from sim.golden.reduction.frames import ACKED, IS_AGG
-from sim.golden.reduction.wide_frames import MOST, WideFrame, judge
+from sim.golden.reduction.wide_frames import WideFrame, judge
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, always, edges, never
@@ -20,6 +20,8 @@ from tests.simulated import simulated
 
 SIZES = [AllReduceSwitchParams(ports=5, banks=4, slots=16, ingress_depth=64)]
 SIZES += [AllReduceSwitchParams(ports=2, banks=2, slots=4, ingress_depth=32)]
+LONG = {"most_numbers": 2048, "ingress_depth": 256, "egress_depth": 256}
+SIZES += [AllReduceSwitchParams(ports=3, banks=2, slots=8, **LONG)]
 OUTLIVES_RESET = "the memories keep what was written"
 
 test_port_entry = simulated(PortEntry, SIZES, __name__)
@@ -31,6 +33,7 @@ class EntryBench(Bench):
     def __init__(self, dut, stalls=STALLS[0]):
         super().__init__(dut, stalls)
         self.port, self.frames = random.randrange(self.params.ports), []
+        self.most = self.params.most_numbers
         self.set(number=self.port)
 
     async def begin(self):
@@ -44,7 +47,7 @@ class EntryBench(Bench):
         """Send frames, some of which are spoilt, to the port of a switch with an address."""
         self.set(address=int.from_bytes(address, "little"))
         for _ in range(count):
-            length = random.choice((0, 1, 9, 10, 25, random.randint(1, MOST)))
+            length = random.choice((0, 1, 9, 10, 25, random.randint(1, self.most)))
             frame = WideFrame(
                 destination=address,
                 flags=IS_AGG * bool(length),
@@ -52,16 +55,15 @@ class EntryBench(Bench):
                 numbers=np.array(choose_payload(random, length), dtype=np.int64),
             )
             spoilt = random.random() < 0.3
-            data, corrupt = mutated(frame) if spoilt else (frame.to_bytes(), False)
+            data, corrupt = mutated(frame, self.most) if spoilt else (frame.to_bytes(), False)
             self.frames.append((data, corrupt, address))
             self.axis.extend(list(beats_of(data, corrupt=corrupt)))
         while self.axis.missing:
             await edges(self.dut.clk, 50)
 
-    @staticmethod
-    def quality(data, corrupt, address):
+    def quality(self, data, corrupt, address):
         """Return what a port has to say of a frame; only a switch sends acked ones."""
-        quality = Quality[judge(data, corrupt, address).name]
+        quality = Quality[judge(data, corrupt, address, self.most).name]
         acked = quality == Quality.GOOD and WideFrame.from_bytes(data).flags & ACKED
         return Quality.MALFORMED if acked else quality
 
@@ -102,7 +104,7 @@ async def good_frames_leave_and_are_announced(dut, stalls):
     address = random.randbytes(6)
     for mask in (0, 0xFF):  # each bit of the address is 0 once, and 1 once
         await bench.send(80, bytes(octet ^ mask for octet in address))
-        await edges(dut.clk, 200)
+        await edges(dut.clk, 4 * bench.params.ingress_depth)
     assert not bench.compare() or stalls is STALLS[-1]
 
 
@@ -113,5 +115,5 @@ async def frames_without_room_are_lost_and_reported(dut):
         bench.o.stall = always
         await bench.send(60, random.randbytes(6))
         bench.o.stall = never
-        await edges(dut.clk, 100)
+        await edges(dut.clk, 2 * bench.params.ingress_depth)
     assert bench.compare() > 10

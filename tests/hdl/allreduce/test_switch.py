@@ -13,16 +13,26 @@ from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.golden.reduction.frames import IS_AGG
 from sim.harness.streams import STALLS, always, edges, never
 from tests.hdl.allreduce.switch_bench import ORDER, SwitchBench, mutated
+from tests.rejects import rejects
 from tests.simulated import simulated
 
 SMALL = {"jobs": 3, "slots": 16, "ingress_depth": 512, "egress_depth": 64}
 SIZES = [
     AllReduceSwitchParams(ports=4, banks=2, **SMALL),
     AllReduceSwitchParams(ports=5, banks=4, **SMALL),
+    AllReduceSwitchParams(ports=4, banks=2, most_numbers=2048, **(SMALL | {"egress_depth": 512})),
 ]
 OUTLIVES_RESET = "the memories keep what was written"
 
 test_switch = simulated(AllReduceSwitch, SIZES, __name__, registers=ORDER)
+
+LONG = {"most_numbers": 2048}
+test_refused_sizes = rejects(
+    AllReduceSwitchParams,
+    ({"slots": 8, "banks": 8}, "slots must be from 16 to 16384, 2 to 2048 of each bank: 8"),
+    (LONG | {"egress_depth": 129}, "egress_depth must be above 129, the beats .*: 129"),
+    (LONG | {"ingress_depth": 128}, "ingress_depth must be at least 132, to hold .*: 128"),
+)
 
 
 def test_answers_of_every_preset_leave_within_12_cycles():
@@ -43,7 +53,9 @@ async def equals_the_golden_model_frame_by_frame(dut):
     expected = [[] for _ in bench.sinks]
     for _ in range(400):
         port, frame = bench.drawn()
-        data, corrupt = mutated(frame) if random.random() < 0.25 else (frame.to_bytes(), False)
+        data, corrupt = (
+            mutated(frame, bench.most) if random.random() < 0.25 else (frame.to_bytes(), False)
+        )
         if random.random() < 0.1:
             port = random.randrange(len(bench.sources))
         bench.send(port, data, corrupt)
@@ -64,7 +76,7 @@ def drawn_traffic(bench):
     for _ in range(150):  # each is for the state after those before it, if none were lost
         port, frame = bench.drawn(longest=64, model=model)
         model.take(port, frame.to_bytes())
-        item = mutated(frame) if random.random() < 0.1 else (frame.to_bytes(), False)
+        item = mutated(frame, bench.most) if random.random() < 0.1 else (frame.to_bytes(), False)
         frames[port] += [item] * random.choices((0, 1, 2), (15, 70, 15))[0]
     for some in frames:
         for k in range(len(some) - 1):
@@ -98,20 +110,19 @@ async def a_port_that_takes_nothing_loses_answers_and_blocks_no_other(dut):
     """Its queue holds whole answers only; all that another port is sent comes."""
     bench = await begin(dut)
     bench.sinks[0].stall = always
-    expected, longest = [], bench.params.frames.beats
+    expected, longest, capacity = [], bench.params.frames.beats, bench.params.egress_depth
     for use in range(12):
         for port in (0, 2):
-            numbers = np.arange(use, use + 256)
+            numbers = np.arange(use, use + bench.most)
             frame = bench.frame(port, 0, 3, use, flags=IS_AGG, numbers=numbers)
             bench.send(port, frame.to_bytes())
             expected += [data for to, data in bench.model.take(port, frame.to_bytes()) if to == 2]
-            await edges(dut.clk, 80)
+            await edges(dut.clk, 5 * longest)
     assert [packet.octets for packet in bench.sinks[2].packets] == expected
     bench.sinks[0].stall = never
-    await edges(dut.clk, 100)
+    await edges(dut.clk, capacity + 100)
     kept = [packet.octets for packet in bench.sinks[0].packets]
     assert kept == expected[: len(kept)]
-    capacity = bench.params.egress_depth
     assert capacity // longest - 1 <= len(kept) <= capacity // longest + 1
     await bench.check_counters(dropped=len(expected) - len(kept))
 

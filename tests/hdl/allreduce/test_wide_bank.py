@@ -32,6 +32,7 @@ class DeepWideParams(WideParams):
 SIZES = [WideParams(ports=4, slots=4, first=7)]
 SIZES += [WideParams(ports=2, slots=2, lanes=3, beats=2, tag_bits=5)]
 SIZES += [DeepWideParams(ports=3, slots=8, lanes=2, beats=4, first=1)]
+SIZES += [WideParams(ports=3, slots=2, lanes=2, beats=128, first=1)]  # longer than what may wait
 
 test_wide_bank = simulated(JudgedBank, SIZES, __name__)
 

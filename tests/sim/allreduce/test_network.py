@@ -11,13 +11,14 @@ from sim.allreduce.surroundings.network import AllReduceNetwork, NetworkParams
 from sim.golden.reduction.wide_frames import Operation
 from sim.harness.in_simulator import params_in_simulator
 from sim.harness.verilator import simulate
-from sim.surroundings.link import ALWAYS
+from sim.surroundings.link import ALWAYS, LinkParams
 
-SWITCH = AllReduceSwitchParams(ports=4, banks=4, slots=64, jobs=1)
+SWITCH = AllReduceSwitchParams(ports=4, banks=4, slots=64, jobs=1, most_numbers=2048)
+LINK = LinkParams(depth=512, beats=SWITCH.frames.beats)
 
 
 def test_network():
-    simulate(AllReduceNetwork(NetworkParams(switch=SWITCH)), __name__)
+    simulate(AllReduceNetwork(NetworkParams(switch=SWITCH, link=LINK)), __name__)
 
 
 def drawn(count):
@@ -27,8 +28,8 @@ def drawn(count):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def numbers_fill_the_line(dut):
-    """The share of numbers is .93 at 1,024 bytes and .80 at 256, both ways and at all ports."""
-    for length, least, parts in ((256, 0.93, 160), (64, 0.80, 256)):
+    """So much of it is numbers, both ways and at all ports, whatever is the length of frames."""
+    for length, least, parts in ((2048, 0.99, 64), (256, 0.93, 160), (64, 0.80, 256)):
         hosts = Hosts(
             dut, params_in_simulator(NetworkParams), slots=64, length=length, timeout=9_999
         )
@@ -40,14 +41,15 @@ async def numbers_fill_the_line(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def results_are_exact_on_bad_links(dut):
+@cocotb.parametrize((("length", "slots", "timeout"), [(40, 16, 600), (2048, 4, 1600)]))
+async def results_are_exact_on_bad_links(dut, length, slots, timeout):
     """Links lose 30 % of the frames, and repeat, reorder and spoil others."""
     some = ALWAYS // 20
     faults = {"drop": 3 * ALWAYS // 10, "duplicate": some, "reorder": some, "corrupt": some}
-    options = {"slots": 16, "length": 40, "timeout": 600}
+    options = {"slots": slots, "length": length, "timeout": timeout}
     hosts = Hosts(dut, params_in_simulator(NetworkParams), **options)
     await hosts.begin(latency=20, displacement=40, seed=random.getrandbits(32), **faults)
     for operation in Operation:
-        await hosts.reduce(drawn(40 * 60 + 7), operation)
+        await hosts.reduce(drawn(4 * slots * length - 33), operation)
     verdicts = await hosts.host.verdicts()
     assert all(verdicts[0][name] for name in ("REPEATED_PARTIAL", "REPEATED_ACK", "CORRUPT"))

@@ -8,7 +8,7 @@ import pytest
 
 from sim.golden.reduction.allreduce import GaveUp, Verdict
 from sim.golden.reduction.frames import ACKED, IS_AGG, Quality
-from sim.golden.reduction.wide_frames import MOST, Operation, WideFrame, judge, wire_bytes
+from sim.golden.reduction.wide_frames import JUMBO, MOST, Operation, WideFrame, judge, wire_bytes
 from tests.rejects import rejects
 from tests.sim.golden.reduction.wide_network import ADDRESS, GROUP, reduced, setup
 
@@ -46,7 +46,8 @@ def test_every_length_with_a_shorter_last_frame(length):
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_exact_on_links_that_lose_double_reorder_cut_and_corrupt(count, operation, seed):
     random = Random(f"{seed} {count} {operation}")
-    switch, workers = setup(count, slots=5, length=random.choice([1, 9, 64, MOST]), timeout=90)
+    length = random.choice([1, 9, 64, MOST, JUMBO])
+    switch, workers = setup(count, slots=5, length=length, timeout=90)
     came = Counter()
     for _ in range(3):
         came += check(random, switch, workers, workers[0].length * 25 - 1, operation, bad=0.3)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from sim.golden.reduction.wide_frames import Operation, judge
+from sim.golden.reduction.wide_frames import MOST, Operation, judge
 from sim.golden.reduction.wide_switch import WideSwitchModel
 from sim.golden.reduction.wide_worker import WideWorker
 
@@ -10,7 +10,8 @@ ADDRESS, GROUP, OTHER = bytes(range(6)), bytes(range(6, 12)), bytes(6)
 
 
 def setup(workers=2, **sizes):
-    switch = WideSwitchModel(ports=4, slots=16, jobs=2, address=ADDRESS, group=GROUP)
+    most = max(MOST, sizes.get("length", MOST))
+    switch = WideSwitchModel(ports=4, slots=16, jobs=2, address=ADDRESS, group=GROUP, most=most)
     assert switch.start_job(1, ports=(1 << workers) - 1, epoch=3, base=5, count=8) is None
     common = {"address": ADDRESS, "group": GROUP, "job": 1, "epoch": 3, "base": 5} | sizes
     return switch, [WideWorker(port=k, **common) for k in range(workers)]
@@ -36,7 +37,7 @@ def reduced(random, switch, workers, numbers, operation=Operation.SUM, bad=0.0):
         for item in [item for item in flying if item[0] <= now]:
             flying.remove(item)
             _, to, port, data, corrupt = item
-            came[judge(data, corrupt, ADDRESS if to is None else GROUP)] += 1
+            came[judge(data, corrupt, ADDRESS if to is None else GROUP, switch.most)] += 1
             if to is None:
                 answers = switch.take(port, data, corrupt=corrupt)
                 sent += [(k, k, answer) for k, answer in answers]
