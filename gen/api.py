@@ -154,6 +154,8 @@ class ChosenDesign:
         from sim.p4sgd.training_workload import TrainingWorkload
 
         session_class = self.find_run("train").session_class
+        if named := sorted({"data", "label"} & set(workload)):
+            raise UserError(f"{named[0]} is for files: features and labels are arrays here")
         requested = TrainingWorkload(**self.converted(TrainingWorkload, workload))
         params = self.needed(session_class, requested)
         data = data_of(requested, (features, labels), params.classes)

@@ -4,13 +4,16 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
+from os import PathLike
 from typing import Any, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from gen.base.comments import comment_of
 from gen.base.errors import UserError, unknown
 from hdl.common.rules import Rule
+
+NUMBERS = ConfigDict(coerce_numbers_to_str=True)  #: text may be a number, as in ``test=0.2``
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,11 @@ def make_params(params_class: Any, *settings: Mapping[str, Any]) -> Any:
 
 
 def convert(parameter: Parameter, value: Any) -> Any:
-    """Convert ``value``, perhaps a text, to the type that the parameter takes."""
+    """Convert ``value`` to the type that the parameter takes: a text, NumPy's number, a path."""
+    plain = value.item() if hasattr(value, "item") else value
+    plain = str(plain) if isinstance(plain, PathLike) else plain
     try:
-        return TypeAdapter(parameter.kind).validate_python(value)
+        return TypeAdapter(parameter.kind, config=NUMBERS).validate_python(plain)
     except ValidationError as error:
         problem = error.errors()[0]["msg"].removeprefix("Input should be ")
         raise UserError(f"{parameter.name} should be {problem}: {value!r}") from error

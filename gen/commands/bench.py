@@ -64,6 +64,8 @@ def measure(part: str, progress: Callable[[str], None]) -> Rows:
 
 def table(title: str, rows: Rows) -> Table:
     """Return the rows as a table for the console."""
+    from rich.text import Text
+
     from sim.bench.limits import number
 
     built = Table(title=title, title_justify="left", expand=False)
@@ -78,7 +80,7 @@ def table(title: str, rows: Rows) -> Table:
             row.what,
             f"{number(row.value)} {row.unit}".rstrip(),
             "" if row.limit is None else f"{row.limit} {row.unit}".rstrip(),
-            f"[{style}]{row.verdict}[/]" if style else "",
+            Text(row.verdict, style) if style else "",
             row.note,
         )
     return built
@@ -104,7 +106,7 @@ def bench(
     known = parts()
     if wrong := [part for part in only or () if part not in known]:
         raise typer.BadParameter(f"no such part: {wrong[0]}; there are {', '.join(known)}")
-    console = Console(highlight=False)
+    console = Console()
     console.print(machine())
     results = {part: run(part, console) for part in only or known}
     if file is not None:

@@ -22,4 +22,4 @@ def dissector(
 
     check_file(output)
     write_file(output, text())
-    Console(highlight=False).print(f"wrote {output}; tshark -X lua_script:{output} -r CAPTURE")
+    Console().print(f"wrote {output}; tshark -X lua_script:{output} -r CAPTURE")

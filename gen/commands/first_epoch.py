@@ -63,7 +63,7 @@ def first_epoch(
         raise UserError(str(error)) from error
     golden, _ = run.golden(np.zeros(run.shape, np.int64))
     wrong = int((weights != golden).sum())
-    console = Console(highlight=False)
+    console = Console()
     if wrong:
         console.print(f"{wrong} of {golden.size} weights differ from the golden model's")
         raise typer.Exit(1)

@@ -305,5 +305,5 @@ def show(scores: Sequence[Any], output: Path) -> None:
     for item in scores:
         for survivor in item.survivors:
             if not survivor["reason"]:
-                console.print(f"not explained: {survivor['mutant']}", markup=False, soft_wrap=True)
-    console.print(f"{output / 'index.html'}", soft_wrap=True)
+                console.print(f"not explained: {survivor['mutant']}")
+    console.print(f"{output / 'index.html'}")

@@ -40,7 +40,7 @@ def report(places: Places = None, output: Output = DEFAULT_OUTPUT) -> None:
     if output == DEFAULT_OUTPUT:
         output.parent.mkdir(exist_ok=True)
     write_file(output, page)
-    console = Console(highlight=False)
+    console = Console()
     for line in left_out:
-        console.print(f"left out: {line}", style="yellow", markup=False, soft_wrap=True)
-    console.print(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+        console.print(f"left out: {line}", style="yellow")
+    console.print(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB)")

@@ -100,7 +100,7 @@ def execute(values: Mapping[str, Any]) -> None:
     requested = requested_from(paper, values)
     check_target(output)
     require("reproduce", *paper.needs)
-    console = Console(highlight=False)
+    console = Console()
     with written_whole(output) as folder:
         names = values["only"] or paper.figure_names
         with client_of("reproduce", values["scheduler"]) as client:
@@ -136,6 +136,8 @@ def make(
 
 def summary(figures: list[Any]) -> Table:
     """Return a table of all statements, whose each is, and whether it holds."""
+    from rich.text import Text
+
     table = Table(expand=False)
     table.add_column("figure")
     table.add_column("statement", overflow="fold")
@@ -145,7 +147,7 @@ def summary(figures: list[Any]) -> Table:
         for index, claim in enumerate(figure.claims):
             style = "green" if claim.holds else "bold red"
             name = figure.name if not index else ""
-            table.add_row(name, claim.text, claim.source, f"[{style}]{claim.verdict}[/]")
+            table.add_row(name, claim.text, claim.source, Text(claim.verdict, style))
     return table
 
 

@@ -78,7 +78,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     output, capture = values["output"], values.get("pcap")
     check_target(output)
     pcap.check_target(capture, output)
-    console = Console(highlight=False)
+    console = Console()
     try:
         requested = session_class.workload(**requested_from(session_class.workload, values))
         changes = {**session_class.needs(requested), **changes}  # the user's are the last
@@ -89,7 +89,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         raise UserError(str(error)) from error
     notes = [str(each.message) for each in said]
     for note in notes:
-        console.print(f"note: {note}", soft_wrap=True)
+        console.print(f"note: {note}")
     with (
         written_whole(output) as folder,
         waves.workplace(run.command) as scratch,
@@ -102,16 +102,16 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         write_json(folder / RESULT, content | {"notes": notes, "unfinished": stop is not None})
         write_json(folder / MANIFEST, {"made_by": MADE_BY, "command": run.command, "files": files})
     for line in session.summary(result):
-        console.print(line, soft_wrap=True)
+        console.print(line)
     if not result.difference:
-        console.print(result.verdict, soft_wrap=True)
+        console.print(result.verdict)
     for warning in (*result.warnings, *unused(requested)):
         console.print(f"warning: {warning}", style="yellow")
     console.print(f"wrote {output}: {', '.join(files)}")
     if waves.SAVE in files:
-        console.print(f"waves: gtkwave {output / waves.SAVE}", soft_wrap=True)
+        console.print(f"waves: gtkwave {output / waves.SAVE}")
     if result.difference:
-        console.print(f"NOT what it must be: {result.difference}", style="red", soft_wrap=True)
+        console.print(f"NOT what it must be: {result.difference}", style="red")
         raise typer.Exit(1)
     if stop is not None:
         stop.add_note(f"what had ended is in {output}")
@@ -154,7 +154,7 @@ def simulate(
     from sim.harness.verilate import WAVES
 
     for line in session.about():
-        console.print(line, soft_wrap=True)
+        console.print(line)
     traced = {WAVES: "1"} if with_waves else {}
     traced |= {CAPTURES: "1"} if with_frames else {}
     try:

@@ -63,7 +63,7 @@ def execute(values: Mapping[str, Any]) -> None:
     from sim.mina.pictures import draw_all
     from sim.mina.schedule import schedule
 
-    console = Console(highlight=False)
+    console = Console()
     with written_whole(output) as folder:
         with waiting(console, f"scheduling {len(provided.jobs):,} jobs"):
             result = schedule(requested, provided, LOGGED)
@@ -90,12 +90,12 @@ def execute(values: Mapping[str, Any]) -> None:
     for name, value in tiles_of(summary).items():
         console.print(f"{name:28} {value}")
     for line in warnings_of(summary):
-        console.print(f"warning: {line}", style="yellow", soft_wrap=True)
+        console.print(f"warning: {line}", style="yellow")
     if result.score is None:
         console.print(f"the score is {UNDEFINED}: INA is of no use to any of these jobs")
     console.print(f"wrote {output}: {', '.join(files)}")
     for line in notes:
-        console.print(line, soft_wrap=True)
+        console.print(line)
     if agreement is not None and not agreement.holds:
         raise typer.Exit(1)
 

@@ -71,7 +71,7 @@ def sweep(
     from gen.sweep.search import SearchPlan
     from gen.sweep.spec import naming, read_spec
 
-    console = Console(highlight=False)
+    console = Console()
     with waiting(console, f"reading {spec}"):
         read, parsed = read_spec(spec, seed)
         with naming(spec):

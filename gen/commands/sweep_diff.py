@@ -49,7 +49,7 @@ def diff(
     check_json_file(json_file)
     difference = compare(read_results(first).points, read_results(second).points, threshold)
     if json_file != "-":
-        show(Console(highlight=False), difference)
+        show(Console(), difference)
     if json_file is not None:
         write_json(json_file, difference.describe())
     if difference.changes or not (common or difference.equal):
@@ -66,7 +66,7 @@ def show(console: Console, difference: Difference) -> None:
     for name, points in (("A", difference.only_first), ("B", difference.only_second)):
         if points:
             text = f"points only in {name}: {len(points)}, such as {in_words(points[0], names)}"
-            console.print(text, markup=False, soft_wrap=True)
+            console.print(text)
     changed = len({tuple(change.settings.items()) for change in changes})
     console.print(f"points in both: {difference.common}; of them differ: {changed}")
 

@@ -29,4 +29,4 @@ def export(results: Results, output: Output) -> None:
     read = read_results(results)
     written, total = write(read.points, output, read.spec.get("metrics", ())), len(read.points)
     part = f"{written} of {total}" if written < total else total
-    Console(highlight=False).print(f"wrote {output}: {part} points", soft_wrap=True)
+    Console().print(f"wrote {output}: {part} points")

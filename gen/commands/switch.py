@@ -72,7 +72,7 @@ def switch(
         raise UserError("--wide and --shadow exclude each other: each is a rule of its own")
     model = model_of(ports, slots, wide=wide, shadow=shadow)
     served = opened(model, host, first_port, drop=drop, duplicate=duplicate, seed=seed)
-    console = Console(highlight=False)
+    console = Console()
     for port, place in enumerate(served.places):
         console.print(f"port {port}: {place[0]}:{place[1]}")
     try:

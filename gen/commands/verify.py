@@ -168,7 +168,6 @@ def run(options: "Options", console: Console, client: Any = None) -> "tuple[Outc
 
     console.print(
         f"seeds {', '.join(map(str, options.seeds))}; {options.jobs} items at a time",
-        highlight=False,
     )
     start = time.monotonic()
     with Progress(console, options.jobs, read_durations(options.durations)) as progress:
@@ -293,13 +292,11 @@ def finish(
     show(console, outcome.items, output)
     below = list(measured["below"]) if measured else []
     for line in below:
-        console.print(f"coverage: {line}", style="red", highlight=False, soft_wrap=True)
+        console.print(f"coverage: {line}", style="red")
     reported = ", ".join(f"{count} {name}" for name, count in counts(outcome.items).items())
     simulated = f"{content['simulation_seconds']:.0f} s of simulation in {content['seconds']:.0f} s"
-    console.print(f"{reported}; {simulated}", highlight=False, soft_wrap=True)
-    console.print(
-        f"{output / 'index.html'}, junit.xml and verify.json", highlight=False, soft_wrap=True
-    )
+    console.print(f"{reported or 'no item had ended'}; {simulated}")
+    console.print(f"{output / 'index.html'}, junit.xml and verify.json")
     if outcome.interrupted:
         lacking = f"; no coverage: {trouble}" if trouble else ""
         raise KeyboardInterrupt(f"what had ended is in the reports{lacking}")

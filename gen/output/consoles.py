@@ -21,7 +21,19 @@ else:
         """Return a function that makes objects of a class; no help text waits for its module."""
         return lambda *values, **named: getattr(import_module(module), name)(*values, **named)
 
-    Console = late("rich.console", "Console")
+    def Console(**options: Any) -> Any:
+        """Return a console that prints lines as they are: ``[x]`` is no markup, none is cut."""
+        from rich import console
+
+        class Verbatim(console.Console):
+            """Wraps and marks up no line; what is no line, such as a table, fits the console."""
+
+            def print(self, *objects: Any, **named: Any) -> None:
+                whole = all(isinstance(each, str) for each in objects)
+                super().print(*objects, **{"soft_wrap": whole} | named)
+
+        return Verbatim(markup=False, highlight=False, **options)
+
     Table = late("rich.table", "Table")
 
 FIRST, SECONDS = 0.3, 20.0  #: seconds to the first line, and between others
@@ -32,7 +44,12 @@ def bar(console: Console) -> "Progress":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeElapsedColumn as Elapsed
 
-    columns = (BarColumn(), MofNCompleteColumn(), Elapsed(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        Elapsed(),
+        TextColumn("{task.description}", markup=False),
+    )
     return Progress(*columns, console=console, transient=True)
 
 
@@ -52,8 +69,10 @@ def waiting(console: Console, text: str, seconds: float = SECONDS) -> Iterator[C
     Without a terminal, :func:`lines` prints it now and then.
     """
     if console.is_terminal:
-        with console.status(text) as status:
-            yield status.update
+        from rich.text import Text
+
+        with console.status(Text(text)) as status:
+            yield lambda other: status.update(Text(other))
     else:
         with lines(console, text, seconds) as update:
             yield update

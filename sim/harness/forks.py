@@ -37,7 +37,6 @@ def serve() -> list[str]:
 
     In the host, return nothing once the process that asks is gone, and end what runs then.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
     for line in sys.stdin:
         requested = json.loads(line)
         requests = [Request(**each) for each in requested["requests"]]

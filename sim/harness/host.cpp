@@ -67,6 +67,7 @@ static int run(std::vector<std::string>& command) {
 }
 
 int main() {
+    std::signal(SIGINT, SIG_IGN);  // a terminal sends it here too; the end is that of the asker
     if (!started()) return EXIT_FAILURE;
     PyObject* forks = PyImport_ImportModule("sim.harness.forks");
     PyObject* words = forks ? PyObject_CallMethod(forks, "serve", nullptr) : nullptr;

@@ -24,9 +24,9 @@ def picture(
 
 
 def over_epochs(axes: Any, what: str, columns: int) -> None:
-    """Finish axes with curves over epochs: a legend of so many columns stands above them."""
+    """Finish axes with curves over epochs: a legend of so many columns stands above their scale."""
     axes.set_xlabel("epoch")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel(what)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns)
+    axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.05), ncols=columns)

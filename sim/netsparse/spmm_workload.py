@@ -107,8 +107,8 @@ class SpmmWorkload(Workload):
     rounds: int = setting(
         1,
         "Repeat the product until it was computed this many times: after the first, each has the"
-        " batch that the host software chooses by the cycles of those before. Figures are those of"
-        " the last one.",
+        " batch that the host software chooses by the cycles of those before. Figures, waves and"
+        " frames are those of the last one.",
         least=1,
     )
     shares: bool = setting(
@@ -201,7 +201,10 @@ class SpmmWorkload(Workload):
         least=0,
     )
     watchdog: int = setting(
-        200_000, "End a work request after this many cycles without progress.", least=1
+        200_000,
+        "End a work request after this many cycles without progress.",
+        least=1,
+        most=(1 << 32) - 1,
     )
     seed: int = setting(
         1, "Draw the matrix and the values with this seed.", least=0, most=(1 << 31) - 1

@@ -18,6 +18,11 @@ MOST = {Loss.LINEAR: 1000, Loss.LOGISTIC: 1000, Loss.HINGE: 10_000}
 """Iterations that a fit may take. Those of the hinge loss are passes of coordinate descent."""
 
 
+def shown_loss(loss: float) -> str:
+    """Return a loss as text that keeps its digits, be it tiny or huge."""
+    return f"{loss:.2e}" if 0 < loss < 1e-4 else f"{loss:.6g}" if loss >= 100 else f"{loss:.5f}"
+
+
 def is_there() -> bool:
     """Return whether scikit-learn is installed, without importing it."""
     return find_spec("sklearn") is not None
@@ -90,7 +95,7 @@ class Reference:
             loss = getattr(self, f"{kind}loss")
             accuracy = getattr(self, f"{kind}accuracy")
             if loss is not None:
-                result += ";" * (samples == "test") + f" {samples} loss {loss:.5f}"
+                result += ";" * (samples == "test") + f" {samples} loss {shown_loss(loss)}"
                 result += "" if accuracy is None else f", {samples} accuracy {accuracy:.2%}"
         if not self.converged:
             result += f"; it had not converged after {self.iterations:,} iterations"

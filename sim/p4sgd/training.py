@@ -13,7 +13,7 @@ from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Integers, Step
-from sim.golden.choices import EtaSchedule, Schedule
+from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.classes import one_against_the_rest, train_classes
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
@@ -24,6 +24,7 @@ from sim.p4sgd.host.capacity import Capacity, DoesNotFit
 from sim.p4sgd.run_settings import run_settings
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
 from sim.workloads.datasets import DataSet, from_arrays, load
+from sim.workloads.labels import check_real_labels
 from sim.workloads.layout import Geometry, hbm_images, model_to_weights, weights_to_model
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness, scheduled
@@ -115,6 +116,8 @@ class TrainingRun:
         self.stored_codes = self.quantiser.encode(data.features)
         self.codes = truncate(self.stored_codes, stored, requested.bits)
         self.targets = self.targets_of(data)
+        if requested.loss is Loss.LINEAR:
+            check_real_labels(data.name, data.labels, engine.fraction_bits)
         self.labels = to_fixed(self.targets, engine.fraction_bits)
         self.geometry = Geometry(
             workers=1 if self.shares_samples else self.workers,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hdl.common.core_clock import CORE_MHZ
 from sim.golden.arithmetic import LARGEST_EXPONENT
 from sim.golden.choices import EtaSchedule
-from sim.p4sgd.reference import MISSING, is_there
+from sim.p4sgd.reference import MISSING, is_there, shown_loss
 from sim.p4sgd.training import TrainingRun, machine_of
 from sim.p4sgd.training_report import Comparison, Row
 from sim.p4sgd.training_workload import ZEROS
@@ -130,7 +130,7 @@ def line(row: Row) -> str:
     """Return the line of an epoch."""
 
     def pair(loss: float, accuracy: float | None) -> str:
-        return f"{loss:8.5f} {'' if accuracy is None else f'{accuracy:7.2%}':>7}"
+        return f"{shown_loss(loss):>8} {'' if accuracy is None else f'{accuracy:7.2%}':>7}"
 
     return (
         f"{row.epoch:5}  {pair(row.rtl_loss, row.rtl_accuracy)}"
@@ -144,11 +144,11 @@ def results(comparison: Comparison) -> Iterator[str]:
     """Yield what the training ends at, on the training and on the test samples, a line each."""
     row, test = comparison.kept_row, comparison.training.data.test
     what = "loss" if row.rtl_accuracy is None else "accuracy"
-    shown = "{:.5f}" if row.rtl_accuracy is None else "{:.2%}"
+    shown = shown_loss if row.rtl_accuracy is None else "{:.2%}".format
     kinds = {"training": what} | ({"test": f"test_{what}"} if test is not None else {})
     for samples, name in kinds.items():
         figures = [
-            f"{source} {shown.format(getattr(row, f'{field}_{name}'))}"
+            f"{source} {shown(getattr(row, f'{field}_{name}'))}"
             for field, source in SOURCES.items()
         ]
         yield f"{samples} {what}: {', '.join(figures)}"

@@ -96,6 +96,7 @@ class TrainingWorkload(Workload):
         "Minimise mean loss + LAMBDA / 2 x |weights|^2, of features scaled to 1, with the LAMBDA"
         " nearest to this that hardware has: 2^-N / eta; needs l2=true.",
         least=0,
+        most=1e9,
         metavar="LAMBDA",
         shown="what --l2-shift says",
     )
@@ -185,7 +186,10 @@ class TrainingWorkload(Workload):
         shown=f"{PAUSE_NS} for hardware of DSP slices, as presets u280 are, else 0",
     )
     turnaround: float = setting(
-        0.0, "Add this many cycles to each mini-batch in the formula of ideal cycles.", least=0
+        0.0,
+        "Add this many cycles to each mini-batch in the formula of ideal cycles.",
+        least=0,
+        most=1e9,
     )
     seed: int = setting(
         1,

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from sim.golden.choices import Loss
 from sim.workloads import csv_text, libsvm
@@ -144,13 +144,18 @@ def from_arrays(
 ) -> DataSet:
     """Make samples of two arrays, of shapes (samples, features) and (samples,).
 
-    The rest is as for `load`, but test samples are a share of these. Raises InputError.
+    The former may be of scipy.sparse. The rest is as for `load`, but test samples are a share of
+    these. Raises InputError.
     """
-    features, labels = _checked(name, np.asarray(features), np.asarray(labels))
+    share = None if test is None else _share(test)
+    if test is not None and share is None:
+        raise InputError(f"test samples of arrays are a share of them, such as 0.2, not {test}")
+    dense = _dense(name, csr_array(features), 0) if issparse(features) else np.asarray(features)
+    features, labels = _checked(name, dense, np.asarray(labels))
     rule, described = labelling(name, labels, loss, positive, classes)
     data = DataSet(name, _with_bias(features, bias), rule(name, labels), described)
     data = replace(data, label_values=_values(data.labels, labels, classes))
-    return _ordered(data, order, None if test is None else _share(test))
+    return _ordered(data, order, share)
 
 
 def _ordered(data: DataSet, order: int | None, share: float | None) -> DataSet:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.golden.arithmetic import FRACTION_BITS
 from sim.golden.choices import Loss
 from sim.workloads.files import InputError
 
-LABEL_LIMIT = 256
-"""Real labels must fit signed 32 bits with 23 fraction bits."""
-
+BYTE = 256  #: least steps of the largest real label
 LISTED_CLASSES = 10
 MOST_CLASSES = 16  #: that hardware trains in one pass
 
@@ -84,13 +83,28 @@ def _check_known(name: str, labels: Floats, known: Floats) -> None:
 def _real_labels(name: str, labels: Floats, positive: str | None) -> Floats:
     if positive is not None:
         raise InputError(f"{name}: a positive class is for classification, not for linear loss")
-    largest = labels[np.argmax(np.abs(labels))]
-    if abs(largest) >= LABEL_LIMIT:
-        raise InputError(
-            f"{name}: labels must be between -{LABEL_LIMIT} and {LABEL_LIMIT}, "
-            f"found {_number(largest)}; scale them"
-        )
+    check_real_labels(name, labels, least=0)
     return labels
+
+
+def check_real_labels(
+    name: str, labels: Floats, fraction: int = FRACTION_BITS, least: float = BYTE
+) -> None:
+    """Raise InputError unless labels fit 32 bits, ``fraction`` of them behind the point.
+
+    Unless all are 0, the largest must be ``least`` steps, so that rounding leaves something of it.
+    """
+    largest, limit = labels[np.argmax(np.abs(labels))], 2 ** (31 - fraction)
+    if abs(largest) >= limit:
+        raise InputError(
+            f"{name}: labels must be between -{limit} and {limit}, found {_number(largest)};"
+            " scale them"
+        )
+    if 0 < abs(largest) < least * 2.0**-fraction:
+        raise InputError(
+            f"{name}: labels must reach {least} steps of 2^-{fraction}, and the largest is"
+            f" {_number(largest)}; scale them"
+        )
 
 
 def _positive_class(

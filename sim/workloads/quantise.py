@@ -10,6 +10,7 @@ from sim.golden.arithmetic import FRACTION_BITS, Integers
 Floats = NDArray[np.float64]
 Codes = NDArray[np.integer]
 ROWS = 256  #: samples that are quantised at a time
+LEAST_SCALE = 1e-300  #: of a feature, for weights in its unit to be finite
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Quantiser:
             scale = np.where(largest > 0, largest * (codes / max(codes - 1, 1)), 1.0)
         if not np.isfinite(scale).all():
             raise ValueError(f"features are too large to scale: {largest.max():g}")
+        if scale.min() < LEAST_SCALE:
+            raise ValueError(f"features are too small to scale: {scale.min():g}; multiply them")
         return cls(bits, signed, scale, offset)
 
     @property

@@ -1,9 +1,11 @@
 """Uses the Python API as a notebook does."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import ingather
 from sim.golden.choices import Schedule
@@ -16,12 +18,13 @@ def samples(rng):
 
 def test_a_notebook(tmp_path, rng):
     X, y = samples(rng)
+    X[X < 0.1] = 0
     worker = ingather.design("p4sgd-worker", preset="tiny")
     emission = worker.emit()
     assert "module worker" in emission.verilog
     assert "&lt;svg" in emission._repr_html_()
     written = worker.generate(tmp_path / "worker")
-    run = worker.train(X, y, epochs=4, batch=16, test="0.25")
+    run = worker.train(csr_array(X), y, epochs=4, batch=np.int64(16), test=0.25)
     assert run.exact
     assert run.figures["accuracy"] > 0.7
     assert run.weights.shape == (40,)
@@ -96,6 +99,14 @@ def test_estimates(monkeypatch):
         ),
         (lambda: ingather.design("p4sgd-worker", "tiny").run(epoch=3), "did you mean epochs"),
         (lambda: ingather.design("p4sgd-worker", "tiny").train([[1], [2]], [0]), "must have shape"),
+        (
+            lambda: ingather.design("p4sgd-worker", "tiny").train([[1], [2]], [0, 1], test=Path()),
+            "test samples of arrays are a share",
+        ),
+        (
+            lambda: ingather.design("p4sgd-worker", "tiny").train([[1], [2]], [0, 1], label="y"),
+            "label is for files",
+        ),
         (
             lambda: ingather.design("p4sgd-switch", "tiny").train([[1]], [0]),
             "has no run 'train': it has none",

@@ -71,6 +71,8 @@ def bad_files(folder):
     np.savez(folder / "nan.npz", X=np.array([[1.0, np.nan], [0, 1]]), y=np.array([0, 1]))
     np.savez(folder / "three.npz", X=np.eye(3), y=np.arange(3))
     np.savez(folder / "large.npz", X=np.eye(3), y=np.array([1.0, 2.0, 300.0]))
+    np.savez(folder / "forty.npz", X=np.eye(3), y=np.array([1.0, 2.0, 40.0]))
+    np.savez(folder / "small.npz", X=np.eye(3), y=np.array([1e-5, 3e-5, -2e-5]))
     np.savez(folder / "wide.npz", X=np.ones((9, 32 * 17)), y=np.arange(9) % 2)
     np.savez(folder / "fits.npz", X=np.ones((9, 32 * 9)), y=np.arange(9) % 2)
 
@@ -93,6 +95,9 @@ def bad_files(folder):
         (["--data", "three.npz"], "0, 1, 2"),
         (["--data", "three.npz", "--positive", "7"], "7"),
         (["--data", "large.npz", "--loss", "linear"], "300"),
+        (["--data", "forty.npz", "--loss", "linear", "--set", "fraction_bits=26"], "-32 and 32"),
+        (["--data", "small.npz", "--loss", "linear"], "labels must reach 256 steps of 2^-23, and"),
+        (["--turnaround", "inf"], "turnaround"),
         (["--data", "wide.npz"], "17 chunks"),
         (["--data", "wide.npz", "--set", "chunks=32", "--bits", "8", "--set", "fifo_words=128"],
          "17 chunks x 8 bits = 136 words does not fit the word FIFO of 128"),

@@ -261,3 +261,13 @@ def test_what_cannot_be_imported_is_left_to_the_simulation(checkout, text):
     (checkout / "the_tests.py").write_text(text)
     assert not preload.preload(["the_tests"], "")
     assert not preload.stale()
+
+
+def test_an_interrupt_while_it_starts_is_left_to_who_asks(tmp_path, monkeypatch, library):
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.kill(os.getpid(), 2)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    started = host.Host({**os.environ, "PYGPI_PYTHON_BIN": sys.executable})
+    environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": "something"}
+    request = host.request_of([library], tmp_path, environment, tmp_path / "log")
+    assert started.simulate(host.Together([request], [])) == [0]
+    started.end()

@@ -1,5 +1,7 @@
 """Tells which settings of a run have an effect beside the others."""
 
+from dataclasses import fields
+
 import pytest
 
 from sim.gather.workload import GatherWorkload
@@ -47,3 +49,13 @@ def test_settings_without_effect_are_null(workload, idle):
     assert set(workload.idle) == set(idle.split())
     for name, value in workload.as_json().items():
         assert value == (None if name in workload.idle else getattr(workload, name)), name
+
+
+@pytest.mark.parametrize(
+    "kind", dict.fromkeys(type(each) for each, _ in IDLE), ids=lambda k: k.__name__
+)
+def test_no_number_is_infinite(kind):
+    """An infinite one passes every lower limit, and no JSON has it."""
+    floats = [each for each in fields(kind) if each.type in (float, float | None)]
+    unlimited = [each.name for each in floats if each.metadata["most"] is None]
+    assert unlimited in ([], ["eta"])  # whose limits depend on the batch

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sim.golden.choices import Loss
 from sim.p4sgd import training_report
 from sim.p4sgd import training_text as text
-from sim.p4sgd.reference import MISSING, Reference
+from sim.p4sgd.reference import MISSING, Reference, shown_loss
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
@@ -105,13 +105,18 @@ def test_what_an_accuracy_is_compared_with_is_said(rng, monkeypatch):
     fitted = comparison.reference
     assert line == (
         "scikit-learn's LogisticRegression(C=inf), fitted to the same samples, has training loss"
-        f" {fitted.loss:.5f}, training accuracy {fitted.accuracy:.2%}; test loss"
-        f" {fitted.test_loss:.5f}, test accuracy {fitted.test_accuracy:.2%}"
+        f" {shown_loss(fitted.loss)}, training accuracy {fitted.accuracy:.2%}; test loss"
+        f" {shown_loss(fitted.test_loss)}, test accuracy {fitted.test_accuracy:.2%}"
     )
     assert comparison.details()["reference"]["sentence"] == line
     comparison.reference = None
     monkeypatch.setattr(text, "is_there", lambda: False)
     assert list(text.references(comparison)) == [MISSING]
+
+
+def test_losses_keep_their_digits():
+    shown = [shown_loss(loss) for loss in (0, 1.234e-12, 0.35426, 1.46467, 1798.534)]
+    assert shown == ["0.00000", "1.23e-12", "0.35426", "1.46467", "1798.53"]
 
 
 @pytest.mark.parametrize("positive", [False, True])

@@ -129,6 +129,10 @@ def test_errors() -> None:
             Quantiser.fit(features, bits)
     with pytest.raises(ValueError, match=r"^features are too large to scale: 1e\+308$"):
         Quantiser.fit(features * 0 + 1e308, 2, signed=True)
+    with pytest.raises(
+        ValueError, match=r"^features are too small to scale: 1\.33333e-308; multiply"
+    ):
+        Quantiser.fit(np.array([[1, 1e-308]]), 2, signed=False)
     with pytest.raises(ValueError, match=r"^to_bits must be 1..4, not 5$"):
         truncate(np.zeros(1, dtype=int), 4, 5)
 
