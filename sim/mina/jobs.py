@@ -1,10 +1,9 @@
 """Draws jobs as the authors' program draws them, or reads them from a file."""
 
 import json
-import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from gen.base.errors import UserError, unknown
 from sim.mina.lehmer import Lehmer
-from sim.mina.models import DATA, FILES, TrainedModel, known_models, model_of, whole
+from sim.mina.models import DATA, FILES, MOST, TrainedModel, known_models, model_of, whole
 from sim.workloads.files import InputError, read_unpacked, reason
 
 TRACES = 10
@@ -33,8 +32,8 @@ class TrainingJob:
             raise ValueError(f"hosts must be at least 1: {self.hosts}")
         if self.steps < 1:
             raise ValueError(f"steps must be at least 1: {self.steps}")
-        if not (math.isfinite(self.arrival) and self.arrival >= 0):
-            raise ValueError(f"arrival must be finite and at least 0 seconds: {self.arrival}")
+        if not 0 <= self.arrival <= MOST:
+            raise ValueError(f"arrival must be from 0 to 2^40 seconds: {self.arrival}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +92,8 @@ def job_of(
     """Return job ``number`` of a file; raise ValueError, or UserError for an unknown model."""
     try:
         name = about["model"]
+        if others := sorted({*about} - {each.name for each in fields(TrainingJob)}):
+            raise ValueError(f"{others[0]!r} is none of model, hosts, steps, arrival")
         if name not in models:
             raise unknown("model", str(name), models)
         return TrainingJob(

@@ -1,7 +1,6 @@
 """Describes models to the scheduler: when a step adds up gradients, and how many bytes."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent / "data"
+MOST = 1 << 40  #: hosts, steps, bytes, and seconds
 
 #: Maps names to recordings in ``data/``, of batches of 4, in the order of the authors' program.
 FILES = {
@@ -33,8 +33,8 @@ class TrainedModel:
 
     def __post_init__(self) -> None:
         times = [self.period, *self.starts]
-        if any(not math.isfinite(each) or each < 0 for each in times):
-            raise ValueError(f"model {self.name}: times must be finite and at least 0 seconds")
+        if any(not 0 <= each <= MOST for each in times):
+            raise ValueError(f"model {self.name}: times must be from 0 to 2^40 seconds")
         if not self.period:
             raise ValueError(f"model {self.name}: its duration must be more than 0 seconds")
         if list(self.starts) != sorted(self.starts):
@@ -61,10 +61,12 @@ def model_of(name: str, recorded: Mapping[str, Any]) -> TrainedModel:
 
 
 def whole(value: Any) -> int:
-    """Return ``value`` if it is an integer; raise ValueError otherwise, for True and 1.0 too."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """Return ``value``, such as 8 or 1e8, as an integer; raise ValueError if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         raise ValueError(f"hosts, steps and sizes must be integers: {value!r}")
-    return value
+    if value > MOST:
+        raise ValueError(f"hosts, steps and sizes must be at most 2^40: {value!r}")
+    return int(value)
 
 
 @cache

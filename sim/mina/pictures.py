@@ -16,6 +16,7 @@ from sim.mina.schedule import Schedule
 
 COLUMNS = 600  #: number of columns of the map of the cluster
 SIZE = (9.0, 4.2)
+FEW = 20  #: jobs, whose number needs no decades
 
 
 def draw_all(folder: Path, schedule: Schedule) -> Mapping[str, str]:
@@ -74,8 +75,10 @@ def draw_switches(figure: Figure, schedule: Schedule) -> None:
         axes.bar(np.arange(count), np.sort(share)[::-1], width=1.0)
         axes.set_title(f"{count} {cluster.name_of(layer)} switches", fontsize=9)
         axes.set_xlabel("switch, busiest first")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         first += count
     panels[0].set_ylabel("share of the time in INA")
+    panels[0].set_ylim(bottom=0)
 
 
 def draw_timelines(figure: Figure, schedule: Schedule) -> None:
@@ -92,7 +95,11 @@ def draw_timelines(figure: Figure, schedule: Schedule) -> None:
     )
     below.step(at, begun - ended, where="post", label="running")
     below.step(at, np.searchsorted(arrived, at, "right") - begun, where="post", label="waiting")
-    below.set_yscale("symlog")
+    if len(schedule.placed) > FEW:
+        below.set_yscale("symlog")
+    else:
+        below.yaxis.get_major_locator().set_params(integer=True)
+    below.set_ylim(bottom=0)
     below.set_xlabel("seconds")
     below.set_ylabel("jobs")
     below.legend(fontsize=8)

@@ -31,7 +31,8 @@ def saved(tmp_path):
 
 
 def test_reads_jobs_and_models(saved):
-    result = read_jobs(saved(content()))
+    result = read_jobs(saved(content(allreduces=[OP | {"size": 1e8}])))
+    assert result.models[-1].sizes == (100_000_000,)
     assert result.jobs[0].model == result.models[-1].name == "mine"
     later = [JOB | {"model": "ViT-base", "arrival": 2.5}, JOB | {"model": "OPT-1.3B"}]
     assert [job.arrival for job in read_jobs(saved(later)).jobs] == [0, 2.5]
@@ -48,12 +49,15 @@ def test_reads_jobs_and_models(saved):
         (content({"hosts": 0}), "job 1: hosts must be at least 1: 0"),
         (content({"hosts": 2.5}), "hosts, steps and sizes must be integers: 2.5"),
         (content({"steps": 0}), "job 1: steps must be at least 1: 0"),
-        (content({"arrival": -1}), "arrival must be finite and at least 0 seconds: -1.0"),
-        (content({"arrival": float("nan")}), "arrival must be finite"),
-        (content(duration=float("nan")), "model mine: times must be finite"),
-        (content(duration=-1), "model mine: times must be finite and at least 0"),
+        (content({"arrival": -1}), "arrival must be from 0 to 2^40 seconds: -1.0"),
+        (content({"arrival": float("nan")}), "arrival must be from 0"),
+        (content({"arrival": 1e300}), "arrival must be from 0"),
+        (content({"arival": 1}), "job 1: 'arival' is none of model, hosts, steps, arrival"),
+        (content({"steps": 10**30}), "hosts, steps and sizes must be at most 2^40: 1000"),
+        (content(duration=float("nan")), "model mine: times must be from 0"),
+        (content(duration=-1), "model mine: times must be from 0 to 2^40 seconds"),
         (content(duration=0), "must be more than 0 seconds"),
-        (content(allreduces=[OP | {"start": -0.1}]), "times must be finite and at least 0"),
+        (content(allreduces=[OP | {"start": -0.1}]), "times must be from 0"),
         (content(allreduces=[OP, OP | {"start": 0}]), "in the order of their starts"),
         (content(allreduces=[OP | {"size": 1.5}]), "sizes must be integers: 1.5"),
         (content({"arrival": 10**400}), "job 1 must have model"),
