@@ -1,14 +1,21 @@
 """Aggregates by the RTL: the switch and an endpoint of each worker, whole or in parts."""
 
+import os
 import pickle
 import secrets
+import socket
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import (
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -37,6 +44,8 @@ from sim.switchgnn.network.requests import (
     ServerAddress,
 )
 from sim.switchgnn.planning.workers import WorkerPartition
+
+GREETING_SECONDS = 5.0  #: in which who connects must show that it knows the key
 
 
 class RtlNetwork:
@@ -87,7 +96,7 @@ class RtlNetwork:
             self.thread.start()
             connected: dict[str, Connection] = {}
             for _ in cluster.folders:
-                connection = accepted(listener)
+                connection = accepted(listener, self.server.key)
                 connected[self.heard(connection)] = connection
         members = cluster.parts if cluster.cut else [cluster.everything]
         self.connections = [connected[each.name] for each in members]
@@ -105,7 +114,7 @@ class RtlNetwork:
         """Listen for simulators; those of other machines must know a key, which Dask carries."""
         key = secrets.token_bytes() if self.workers else None
         address = (self.workers.own_host, 0) if self.workers else f"{place}/socket"
-        result = Listener(address, backlog=4096, authkey=key)
+        result = Listener(address, backlog=4096)
         self.server = ServerAddress(address=result.address, key=key)
         return result
 
@@ -208,11 +217,23 @@ class RtlNetwork:
         return RtlAggregator(self, self.planner.jobs(adjacency, partition, widths))
 
 
-def accepted(listener: Listener) -> Connection:
-    """Return the next connection of who knows the listener's key, if it has one."""
+def accepted(listener: Listener, key: bytes | None) -> Connection:
+    """Return the next connection of who knows the key, if there is one, and says so in time."""
     while True:
-        with suppress(AuthenticationError, EOFError):
-            return listener.accept()
+        connection: Any = listener.accept()
+        if key is None:
+            return connection
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            timer = threading.Timer(GREETING_SECONDS, line.shutdown, [socket.SHUT_RDWR])
+            timer.start()
+            try:
+                deliver_challenge(connection, key)
+                answer_challenge(connection, key)
+                return connection
+            except (AuthenticationError, EOFError, OSError):
+                connection.close()
+            finally:
+                timer.cancel()
 
 
 class RtlAggregator:

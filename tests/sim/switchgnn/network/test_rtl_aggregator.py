@@ -1,7 +1,11 @@
 """Checks that aggregations by the RTL of a switch and its endpoints are exact, one by one."""
 
 import re
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Listener
 
 import numpy as np
 import pytest
@@ -10,8 +14,10 @@ from scipy.sparse import csr_array
 from sim.harness.session import RunFailed
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
 from sim.switchgnn.golden.aggregation import edges_between
+from sim.switchgnn.network import rtl_aggregator
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import build_network
+from sim.switchgnn.network.requests import ServerAddress
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.workers import WorkerPartition
 from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
@@ -24,6 +30,27 @@ VERTICES = 40
 BAD = LinkSettings(drop=0.1, duplicate=0.1, reorder=0.2, corrupt=0.02)
 WORSE = LinkSettings(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
 WIDTHS = (3, 5)
+
+
+def test_strangers_do_not_hold_up_the_start(monkeypatch):
+    """One is silent, one is gone at once, one knows another key; then the simulator comes."""
+    monkeypatch.setattr(rtl_aggregator, "GREETING_SECONDS", 0.2)
+
+    def come(server):
+        with pytest.raises((AuthenticationError, EOFError, OSError)):
+            replace(server, key=b"guess").connect()
+        return server.connect()
+
+    with (
+        ThreadPoolExecutor(2) as pool,
+        Listener(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.address),
+    ):
+        socket.create_connection(listener.address).close()
+        came = pool.submit(come, ServerAddress(address=listener.address, key=b"key"))
+        served = pool.submit(rtl_aggregator.accepted, listener, b"key")
+        served.result(timeout=20).send("heard")
+        assert came.result(timeout=20).recv() == "heard"
 
 
 @pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, BAD)])
