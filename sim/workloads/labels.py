@@ -95,7 +95,7 @@ def check_real_labels(
     Unless all are 0, the largest must be ``least`` steps, so that rounding leaves something of it.
     """
     largest, limit = labels[np.argmax(np.abs(labels))], 2 ** (31 - fraction)
-    if abs(largest) >= limit:
+    if not -limit <= largest < limit:
         raise InputError(
             f"{name}: labels must be between -{limit} and {limit}, found {_number(largest)};"
             " scale them"

@@ -263,7 +263,7 @@ def test_what_cannot_be_imported_is_left_to_the_simulation(checkout, text):
     assert not preload.stale()
 
 
-def test_an_interrupt_while_it_starts_is_left_to_who_asks(tmp_path, monkeypatch, library):
+def test_ignores_an_interrupt_while_it_starts(tmp_path, monkeypatch, library):
     (tmp_path / "sitecustomize.py").write_text("import os\nos.kill(os.getpid(), 2)\n")
     monkeypatch.syspath_prepend(tmp_path)
     started = host.Host({**os.environ, "PYGPI_PYTHON_BIN": sys.executable})

@@ -294,7 +294,7 @@ TOP, NO_LOSS = {"positive": ">=1"}, {"loss": Loss.LINEAR}
                 *[(wrong, f"{THRESHOLD} {wrong!r}") for wrong in ("spam", ">=nan", "")],
             )
         ],
-        ({"X": ONES, "y": [1, -256, 3]}, NO_LOSS, "between -256 and 256, found -256; scale them"),
+        ({"X": ONES, "y": [1, -257, 3]}, NO_LOSS, "between -256 and 256, found -257; scale them"),
         ({"X": ONES, "y": [1, 2, 3]}, TOP | NO_LOSS, "a positive class is for classification, not"),
         *[
             (ordered(), {"test": test}, says)
