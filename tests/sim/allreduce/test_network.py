@@ -4,9 +4,11 @@ import random
 
 import cocotb
 import numpy as np
+import pytest
 
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.allreduce.hosts import Hosts
+from sim.allreduce.rates import RateSession, RateWorkload
 from sim.allreduce.surroundings.network import AllReduceNetwork, NetworkParams
 from sim.golden.reduction.wide_frames import Operation
 from sim.harness.in_simulator import params_in_simulator
@@ -19,6 +21,15 @@ LINK = LinkParams(depth=512, beats=SWITCH.frames.beats)
 
 def test_network():
     simulate(AllReduceNetwork(NetworkParams(switch=SWITCH, link=LINK)), __name__)
+
+
+def test_long_frames_need_a_switch_that_takes_them():
+    """Hardware follows the frames, unless the user says how long they may be."""
+    some = {length: RateSession.needs(RateWorkload(length=length)) for length in (256, 257, 2048)}
+    assert some == {256: {}, 257: {"most_numbers": 512}, 2048: {"most_numbers": 2048}}
+    RateSession.check(SWITCH, RateWorkload(length=2048))
+    with pytest.raises(ValueError, match="length can be at most most_numbers, 256: 257"):
+        RateSession.check(AllReduceSwitchParams(), RateWorkload(length=257))
 
 
 def drawn(count):
