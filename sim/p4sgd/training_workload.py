@@ -100,7 +100,7 @@ class TrainingWorkload(Workload):
         metavar="LAMBDA",
         shown="what --l2-shift says",
     )
-    epochs: int = setting(30, "Train this many times on all samples.", least=1)
+    epochs: int = setting(30, "Train this many times on all samples.", least=1, most=1_000_000)
     patience: int = setting(
         0,
         "End after this many epochs in a row without a lower loss of the --test samples, and keep"

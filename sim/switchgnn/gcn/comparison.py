@@ -109,8 +109,8 @@ class Comparison:
         loss, chance = self.rows[-1].qualities["switch"].loss, np.log(self.run.problem.classes)
         if not loss <= chance:
             result.append(
-                f"the loss ends at {loss:.5g}, above the {chance:.5g} of no network; a lower --eta"
-                f" than {self.run.requested.eta:.3g} helps"
+                f"the loss ends at {loss:.5g}, above the {chance:.5g} of no network; another"
+                f" --eta than {self.run.requested.eta:.3g} may help"
             )
         saturations = sum(row.saturations for row in self.rows)
         if saturations:

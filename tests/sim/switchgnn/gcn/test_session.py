@@ -176,7 +176,7 @@ def test_weights_that_differ_are_named(tmp_path, monkeypatch):
 def test_what_came_to_nothing_is_warned_of(tmp_path):
     path = saved(tmp_path, problem())
     result = done(session(data=str(path), eta=300.0, l2_shift=0, workers=1), tmp_path)
-    assert any("the loss ends at" in text and "lower --eta" in text for text in result.warnings)
+    assert any("the loss ends at" in text and "another --eta" in text for text in result.warnings)
     assert any("features did not fit 16 bits" in text for text in result.warnings)
     assert result.figures["saturations"] > 0
 
