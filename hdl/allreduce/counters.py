@@ -99,7 +99,7 @@ class AllReduceCounters(Component):
     def count_totals(self, m: Module) -> None:
         """Count the packets that banks have taken, cycles, and clamped numbers."""
         params = self.params
-        most = self.params.banks << 8
+        most = params.banks * params.most_numbers
         m.submodules.totals = totals = TotalCounters.sized(packets=params.banks, saturated=most)
         least, most = WideVerdict.ADDED.value, WideVerdict.DIFFERENT.value
         verdicts = [bank.verdict.as_value() for bank in self.banks]

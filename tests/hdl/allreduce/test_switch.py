@@ -70,6 +70,24 @@ async def equals_the_golden_model_frame_by_frame(dut):
     await bench.check_counters()
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_numbers_of_the_longest_frames_may_be_clamped(dut):
+    """Those of sums that are complete at once in all banks that have a job are counted."""
+    bench, frames = await begin(dut), []
+    numbers = np.full(bench.most, (1 << 31) - 1)
+    for first in (True, False):  # the second worker of each job completes its sum
+        for job, seq, ports in ((0, 4, (0, 2)), (2, 9, (1, 3))):
+            port = ports[not first]
+            frame = bench.frame(port, job, seq, 0, flags=IS_AGG, numbers=numbers).to_bytes()
+            bench.send(port, frame)
+            frames.append((port, frame))
+        await edges(dut.clk, 4 * bench.params.frames.beats + 100)
+    for port, frame in frames:
+        bench.model.take(port, frame)
+    await bench.check_counters()
+    assert bench.model.saturations == 2 * bench.most
+
+
 def drawn_traffic(bench):
     """Return frames, lost, repeated, in another order and spoilt, for each port."""
     frames, model = [[] for _ in bench.sources], deepcopy(bench.model)
