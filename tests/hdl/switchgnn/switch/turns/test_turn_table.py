@@ -473,17 +473,18 @@ async def jobs_come_and_go(dut, stall, noise):
 @crossed(cycles=[0, 1, 2, 3], ms=2)
 async def a_reset_beside_the_end_of_a_turn_leaves_nothing(dut, cycles):
     """No window is emptied by it and no port is reported to, however near the reset is."""
-    bench = await TurnTableBench(dut, stall=never, noise=0).start()
-    bench.workers = 0.9
-    while not dut.ends.value:
-        if not random.randrange(300):  # again and again, as some jobs have no port, or no end
-            await bench.start_job(0)
-        await bench.cycle()
-    for _ in range(cycles):
-        await bench.cycle()
-    dut.table.value = 0
-    await bench.reset(1)
-    for _ in range(4):
-        await bench.edge
-        assert not dut.clear.value
-        assert not dut.advance.value
+    for _ in range(8):
+        bench = await TurnTableBench(dut, stall=never, noise=0).start()
+        bench.workers = 0.9
+        while not dut.ends.value:
+            if not random.randrange(300):  # again and again, as some jobs have no port, or no end
+                await bench.start_job(0)
+            await bench.cycle()
+        for _ in range(cycles):
+            await bench.cycle()
+        dut.table.value = 0
+        await bench.reset(1)
+        for _ in range(4):
+            await bench.edge
+            assert not dut.clear.value
+            assert not dut.advance.value
