@@ -95,7 +95,7 @@ def test_estimates(monkeypatch):
         (lambda: ingather.design("p4sgd-worker").run("trian"), "has no run 'trian': train"),
         (
             lambda: ingather.design("p4sgd-worker", "tiny").run(epochs=0),
-            "epochs must be at least 1",
+            "epochs must be from 1 to 1000000",
         ),
         (lambda: ingather.design("p4sgd-worker", "tiny").run(epoch=3), "did you mean epochs"),
         (lambda: ingather.design("p4sgd-worker", "tiny").train([[1], [2]], [0]), "must have shape"),

@@ -202,7 +202,7 @@ test_what_cannot_be_is_refused = rejects(
     ({"patience": 2}, "patience needs samples that are held out: --test FILE or a fraction"),
     ({"patience": 2, "test": "0.2", "data": "zeros"}, "patience needs samples that are held out"),
     ({"eta_period": 0}, "eta_period must be at least 1: 0"),
-    ({"epochs": 0}, "epochs must be at least 1: 0"),
+    ({"epochs": 0}, "epochs must be from 1 to 1000000: 0"),
     ({"eta": None, "timeout": 1 << 23}, "timeout must be from 0 to 8388607: 8388608"),
     ({"memory_stall": 251}, "memory_stall must be from 0 to 250: 251"),
     ({"link_latency": 4096}, "link_latency must be from 0 to 4095: 4096"),
