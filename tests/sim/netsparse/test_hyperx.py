@@ -55,7 +55,7 @@ HUNTS = {
     "no concatenation": {"concatenate": False},
     "neither": {"cache": False, "concatenate": False},
     "bursts": {"burst": True, "batch": 250},
-    "hits": {"burst": True, "rows": 32, "property_bytes": 16},
+    "hits": {"burst": True, "rows": 48, "property_bytes": 16},
     "long": {"idxs": 60_000},
 }
 
