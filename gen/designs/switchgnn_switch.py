@@ -60,6 +60,11 @@ DESIGN = Design(
             rows="sim.switchgnn.bench.links:rows",
             preset="small",
         ),
+        "switchgnn-processes": Bench(
+            title="A simulated network: whole, and workers as processes",
+            rows="sim.switchgnn.bench.processes:rows",
+            preset="small",
+        ),
     },
     shells={
         "vitis": Card(

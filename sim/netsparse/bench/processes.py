@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hdl.netsparse.params import SnicParams
 from sim.bench.limits import Limit, Row, cpu_seconds
+from sim.bench.speed_up import speed_up_row
 from sim.harness.verilate import Build
 from sim.netsparse.builds import build_cluster, build_parts, one_rack
 from sim.netsparse.gather import simulate_gather
@@ -52,7 +53,9 @@ def rows(progress: Callable[[str], None], tiny: SnicParams) -> list[Row]:
         runs = {processes: measured("parts", processes) for processes in PROCESSES}
         for processes, parts in runs.items():
             result.append(speed_row(f"{processes} at a time, {latency} cycles", parts, whole))
-        result.append(balance_row(runs[2], whole, latency))
+        (alone,), used = whole.cpu_seconds, runs[2].cpu_seconds
+        limit = LEAST_SPEED_UP if latency == LATENCIES[0] else None
+        result.append(speed_up_row(f"{latency} cycles", alone, used, limit=limit))
     return result
 
 
@@ -63,16 +66,3 @@ def speed_row(what: str, result: GatherResult, whole: GatherResult) -> Row:
     speeds = [each.cycles / each.seconds for each in (result, whole)]
     note = f"{speeds[0] / speeds[1]:.2f} times the whole's; the same {result.cycles:,} cycles"
     return Row(what=what, value=speeds[0], unit="cycles/s", note=note)
-
-
-def balance_row(parts: GatherResult, whole: GatherResult, latency: int) -> Row:
-    """Return the speed-up on two free cores, which other programs on the machine do not change."""
-    (alone,), used = whole.cpu_seconds, parts.cpu_seconds
-    value = alone / max(sum(used) / 2, *used)
-    note = (
-        f"by CPU seconds: {alone:.1f} of the whole, {sum(used):.1f} of all parts, at most"
-        f" {max(used):.1f} of one"
-    )
-    limit = LEAST_SPEED_UP if latency == LATENCIES[0] else None
-    what = f"speed-up on two cores, {latency} cycles"
-    return Row(what=what, value=value, limit=limit, note=note)

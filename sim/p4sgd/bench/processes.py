@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.limits import Limit, Row
+from sim.bench.speed_up import speed_up_row
 from sim.harness.verilate import Build
 from sim.p4sgd.train import Epoch, build_cluster, build_parts, simulate_training
 from sim.p4sgd.training_session import TrainingSession
@@ -41,11 +42,10 @@ def row(progress: Callable[[str], None], worker: WorkerParams, latency: int) -> 
     for epoch, other in zip(parts, whole, strict=True):
         if epoch.workers != other.workers or epoch.simulated_cycles != other.simulated_cycles:
             raise AssertionError(f"epoch {epoch.number}: parts differ from the whole")
-    alone, used = whole[-1].seconds, parts[-1].part_seconds
-    return Row(
-        what=f"speed-up on two cores, {latency} cycles",
-        value=alone / max(sum(used) / 2, *used),
+    return speed_up_row(
+        f"{latency} cycles",
+        whole[-1].seconds,
+        parts[-1].part_seconds,
         limit=LEAST_SPEED_UP,
-        note=f"by CPU seconds: {alone:.1f} of the whole, {sum(used):.1f} of all parts, at most"
-        f" {max(used):.1f} of one; the same {whole[-1].simulated_cycles:,} cycles",
+        note=f"the same {whole[-1].simulated_cycles:,} cycles",
     )

@@ -90,6 +90,7 @@ class GcnSession(Session):
                     self.planner.jobs(adjacency, self.training.partition, self.training.widths)
         self.comparison: Comparison | None = None
         self.hardware_counters: dict[str, Any] = {}
+        self.cpu_seconds: Sequence[float] = ()  #: of the simulation, or of each part's
 
     @classmethod
     def files(cls, requested: GcnWorkload) -> Sequence[Path]:
@@ -150,6 +151,7 @@ class GcnSession(Session):
             ) as simulated:
                 yield simulated.aggregator
                 self.hardware_counters = simulated.counters(details=True).details
+                self.cpu_seconds = simulated.cpu_seconds
         elif requested.adder is Adder.EXACT:
             yield ExactAggregator
         else:

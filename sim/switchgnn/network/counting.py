@@ -1,5 +1,6 @@
 """Reads, as a network's host, what its hardware has counted, and adds up what its parts have."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -39,6 +40,7 @@ async def counted(host: NetworkHost, every: bool = False) -> Counted:
         cycles=cycle(),
         sums=host.sums,
         planned_bytes=host.planned_bytes,
+        seconds=time.process_time(),
     )
 
 

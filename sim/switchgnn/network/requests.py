@@ -79,6 +79,7 @@ class Counted:
     cycles: int  #: cycle in which the links' counts were read
     sums: int  #: sums that its workers wanted
     planned_bytes: int  #: planned bytes of all aggregations
+    seconds: float = field(compare=False)  #: of CPU that the simulation has taken
     findings: dict[str, Any] = field(default_factory=dict)  #: what else its host has to say
 
 

@@ -85,6 +85,7 @@ class RtlNetwork:
         self.plans = 0  #: plans that the simulator was told
         self.user: RtlAggregator | None = None  #: whose counts are to be read
         self.counted: Counter[str] = Counter()  #: all counters at the last reading
+        self.cpu_seconds: Sequence[float] = ()  #: of each simulation, at the last reading
         self.failure: BaseException | None = None  #: what made the simulation fail
         self.thread = threading.Thread(target=self.simulate, daemon=True)
 
@@ -202,7 +203,9 @@ class RtlNetwork:
 
     def counters(self, *, details: bool = False) -> Counters:
         """Return what the hardware has counted since the beginning."""
-        return counters_of(self.issue(Count(details=details)), self.params.switch.lanes)
+        counted = self.issue(Count(details=details))
+        self.cpu_seconds = [each.seconds for each in counted]
+        return counters_of(counted, self.params.switch.lanes)
 
     def raise_end(self) -> NoReturn:
         """Raise the reason why there is no simulation any more."""
