@@ -9,10 +9,10 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.bench.limits import Limit, Row
 from sim.bench.speed_up import speed_up_row
 from sim.switchgnn.gcn.session import GcnSession
-from sim.switchgnn.gcn.workload import GcnWorkload
+from sim.switchgnn.gcn.workload import CUT_LATENCY, GcnWorkload
 
 WORKERS = 4  #: as many as the switch has ports
-LATENCIES = (990, 50)  #: cycles of links; the latter are the default ones
+LATENCIES = (990, CUT_LATENCY)  #: cycles of long links, and of the shortest that are cut by default
 #: of the speed of the whole, what two free cores reach at least
 LEAST_SPEED_UP = Limit(1.7, at_least=True)
 
