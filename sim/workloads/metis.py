@@ -1,5 +1,6 @@
 """Partitions graphs by METIS: into parts of equal size, or of a largest size."""
 
+import signal
 from functools import cache
 from types import ModuleType
 
@@ -51,6 +52,8 @@ def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) 
     csr = pymetis.CSRAdjacency(graph.indptr.astype(np.int32), graph.indices.astype(np.int32))
     options = pymetis.Options(seed=seed)
     _, part = pymetis.part_graph(parts, csr, vweights=weights, options=options)
+    # METIS puts the handler of SIGTERM back such that a read begins anew behind it, for ever.
+    signal.siginterrupt(signal.SIGTERM, True)
     return np.asarray(part, np.int32)
 
 
