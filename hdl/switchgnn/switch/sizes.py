@@ -145,6 +145,7 @@ class GnnSwitchSizes(PacketSwitchParams):
             "source": 32,
             "raw": self.ports,
             "rows": 16,
+            **({"ecn": 1} if self.links else {}),  # ACK of another switch
         }
 
     @property

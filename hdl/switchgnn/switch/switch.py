@@ -273,6 +273,7 @@ class GnnSwitch(Component):
             egress.clear.eq(turns.clear),
             egress.link_ack.eq(judge.link_ack),
             egress.link_ack_to.eq(judge.link_ack_to),
+            egress.mark_to.eq(judge.mark_to),
         ]
 
     def report(

@@ -13,6 +13,10 @@ since a sum has many senders and a feature many receivers. Here they are:
   nobody: it is of the queue towards that worker, which is filled by what the others send. So that
   queue's marks reach these, by their ACKs. Since all of them hear it, their rates become alike:
   halving halves their differences, and growing leaves them as they are (Chiu and Jain, 1989).
+- **Two levels.** A marked ACK of another switch marks the next ACK of each other port of its job
+  that does not lead above, once, however many such marks have come since that port's last ACK. So
+  workers hear of a spine's queues, and of another leaf's through the spine, as their features pass
+  through these, too. What has come from above never goes up: two spines would keep it for ever.
 - **Rate.** It is halved at most once a round trip, as what was sent before a halving is marked,
   too, and not below ``least``. It grows by ``step`` after each round trip without a halving.
 - **How low.** Below half of the rate at which its list lasts as long as the busiest port needs for
@@ -34,19 +38,20 @@ Ints = NDArray[np.int64]
 UNIT = 1 << 16  #: tokens of a beat; a rate counts tokens per cycle
 
 
-def hears(port: int, ports: int, entering: int, leaving: int) -> bool:
-    """Return whether the ACKs of the worker at ``port``, of a job with ``ports``, are marked.
+def hears(port: int, ports: int, entering: int, leaving: int, passed: int = 0) -> bool:
+    """Return whether an ACK for what is behind ``port``, of a job with ``ports``, is marked.
 
-    ``ports`` and those whose queues on the way in and on the way out are congested are bitmaps.
+    ``ports``, those whose queues on the way in and on the way out are congested, and those to which
+    a mark of another switch is still to be ``passed`` on, are bitmaps.
     """
-    return bool(entering >> port & 1 or leaving & ports)
+    return bool((entering | passed) >> port & 1 or leaving & ports)
 
 
 def least_rates(sent: Ints, received: Ints) -> Ints:
     """Return the lowest rate of each worker: [workers].
 
     Both are beats, or bytes, [blocks, workers]: what each worker sends and receives in a turn of
-    each block.
+    each block. So may links between switches be, as one of them may be the busiest.
     """
     busiest = np.maximum(sent, received).max(axis=1).sum()
     return np.maximum(1, UNIT * sent.sum(axis=0) // (2 * max(1, busiest)))

@@ -38,7 +38,7 @@ class Frame:
     kind: Kind
     turn: int  # of ADVANCE: the oldest open turn
     seq: int = 0  # FEATURE, PARTIAL: number of the frame in its turn; ACK: all below have arrived
-    ecn: bool = False  # RESULT, RAW: the egress was congested; ACK: the ingress was
+    ecn: bool = False  # RESULT, RAW: the egress was congested; ACK: a queue of what it acknowledges
     list: int = 0  # FEATURE: first row; PARTIAL, RESULT, FETCH: aggregator, index x banks + bank
     rows: int = 0  # FEATURE: how many rows
     source: int = 0  # vertex whose feature it is: FEATURE, RAW, RAWFETCH

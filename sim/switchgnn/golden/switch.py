@@ -34,6 +34,7 @@ class RunningJob(JobRange):
 
     setup: JobSetup
     state: Job
+    passed: int = 0  # bitmap of ports whose next ACK has the mark of another switch
     errors: Counter[Cause] = field(default_factory=Counter)
     first_error: TableError | None = None
 
@@ -110,6 +111,8 @@ class SwitchModel:
             self.counts.rows += 1 if arrival.kind is Kind.PARTIAL else arrival.rows
             self.counts.additions += len([*job.setup.added_to(arrival)]) - len(outcome.errors)
         self.counts.repeats += outcome.verdict is Verdict.FETCHED
+        if outcome.verdict is Verdict.ACKNOWLEDGED and arrival.ecn:
+            job.passed |= job.setup.below & ~(1 << port)
         self.note(job, outcome.errors)
         job.state = outcome.job
         return self.signed(arrival.job, job, [*outcome.sent, *self.leave(job)])
@@ -151,15 +154,17 @@ class SwitchModel:
         """Return what leaves, with its job, its port and its marks."""
         named = []
         for port, frame in sent:
-            marked = self.is_marked(frame.kind, port, job.setup.ports)
+            marked = self.is_marked(frame.kind, port, job)
             self.counts.marks += marked
             bit = 1 << job.setup.links.get(port, port)
+            if frame.kind is Kind.ACK:
+                job.passed &= ~(1 << port)
             frame = replace(frame, bm=bit, job=number, epoch=job.epoch, ecn=marked)
             named.append((port, frame))
         return named
 
-    def is_marked(self, kind: Kind, port: int, ports: int) -> bool:
-        """Return whether a frame that leaves by a port of a job with ``ports`` is marked."""
+    def is_marked(self, kind: Kind, port: int, job: RunningJob) -> bool:
+        """Return whether a frame of a job that leaves by a port is marked."""
         if kind is Kind.ACK:
-            return hears(port, ports, self.congested_in, self.congested_out)
+            return hears(port, job.ports, self.congested_in, self.congested_out, job.passed)
         return kind in (Kind.RESULT, Kind.RAW) and bool(self.congested_out >> port & 1)

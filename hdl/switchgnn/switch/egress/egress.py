@@ -1,6 +1,6 @@
 """Sends frames at all ports: sums and features that are delivered, and control frames."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -23,7 +23,8 @@ class GnnEgress(Component):
 
     The last ``params.links`` ports lead to other switches: their sums pass through a
     :class:`PartialSender`, to which ``two``, ``clear`` and ``link_ack`` belong, and frames have the
-    bit of ``far_port``. The last ``above`` ports lead to switches above.
+    bit of ``far_port``. The last ``above`` ports lead to switches above; ``mark_to`` says at which
+    ports the next ACK has the mark that an ACK of another switch had.
 
     ``congested`` says at which ports frames wait on the way in; an :class:`EcnEcho` marks ACKs.
     ``claim``, ``deliver``, ``advance``, ``raw_request_to``, ``open``, ``urgent`` and the events
@@ -57,6 +58,9 @@ class GnnEgress(Component):
     def build(self, m: Module) -> None:
         m.submodules.ecn = echo = EcnEcho(self.params)
         m.d.comb += [echo.jobs.eq(self.jobs), echo.entering.eq(self.congested)]
+        if self.params.links:
+            acked = Cat(taken.any() for taken in self.acked)
+            m.d.comb += [echo.mark_to.eq(self.mark_to), echo.acked.eq(acked)]
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)
             m.submodules[f"control_{k}"] = control = ControlFrames(self.params)
@@ -131,5 +135,6 @@ def link_signals(params: GnnSwitchParams) -> dict:
         "clear": In(data.ArrayLayout(OPEN_TURNS, params.ports)),
         "link_ack": In(params.link_ack),
         "link_ack_to": In(params.ports),
+        "mark_to": In(params.ports),
         **{name: Out(params.ports) for name in LINK_EVENTS},
     }

@@ -239,6 +239,10 @@ class Judge(Component):
             self.raw_request.requesting.eq(request.sender),
             self.raw_request_to.eq(Mux(passed & (header.kind == Kind.RAWFETCH), copied, 0)),
         ]
+        if self.params.links:
+            marked = (verdict == kinds.ACKNOWLEDGED) & header.ecn
+            others = everyone & ~request.sender & ~self.params.above_mask(self.above)
+            m.d.sync += self.mark_to.eq(Mux(marked, others, 0))
 
 
 def link_signals(params: GnnSwitchParams) -> dict:
@@ -247,6 +251,7 @@ def link_signals(params: GnnSwitchParams) -> dict:
         "above": In(ABOVE_BITS),  # last ports, to switches that end turns: no DONE comes there
         "link_ack": Out(params.link_ack),  # an ACK that came from another switch
         "link_ack_to": Out(params.ports),  # port from which it came
+        "mark_to": Out(params.ports),  # ports whose next ACK has the mark of an ACK, with latency
         "advanced": Out(1),  # an ADVANCE came from ``done_sender``, above, for ``done_job``
     }
 

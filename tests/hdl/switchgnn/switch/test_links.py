@@ -102,7 +102,7 @@ def some_frame_of_a_switch(bench, model, cut, rng):
         port = random.choice([BELOW, ABOVE, ABOVE, ABOVE, 0])
     turn = max(0, job.state.lo + random.choice([0, 0, 1, 1, -1]))
     fields = {"seq": random.randrange(3), "bitmap": random.getrandbits(3)}
-    fields = fields if kind is Kind.ACK else {}
+    fields = fields | {"ecn": random.random() < 0.5} if kind is Kind.ACK else {}
     named = {"bm": 1 << port, "job": 1, "epoch": job.epoch}
     return port, Frame(kind=kind, turn=turn, **fields, **named)
 
@@ -133,6 +133,7 @@ async def equals_the_golden_switch(dut):
         left = [(port, frame) for _, port, frame in bench.frames]
         assert unnumbered(left) == unnumbered(golden), f"frame {k}: {port} {arrival}"
         kinds.update((port, frame.kind) for port, frame in left)
+        kinds.update((port, "mark") for port, frame in left if frame.ecn)
         bench.frames.clear()
         turns = model.table.active[1].state.lo
     assert turns > 2
@@ -140,6 +141,8 @@ async def equals_the_golden_switch(dut):
     assert {"ADVANCED", "ACKNOWLEDGED", "CLOSED", "MISPLACED", "OVER", "EARLY"} <= seen
     assert kinds[ABOVE, Kind.PARTIAL] + kinds[BELOW, Kind.PARTIAL]
     assert kinds[ABOVE, Kind.DONE]
+    assert all(kinds[port, "mark"] for port in (0, 2, BELOW))  # from the switch above as well
+    assert not kinds[ABOVE, "mark"]
     assert not kinds[ABOVE, Kind.ADVANCE]
     assert not kinds[BELOW, Kind.RAW]
     await verdicts_are(bench, model)

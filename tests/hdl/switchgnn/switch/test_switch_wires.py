@@ -240,6 +240,7 @@ def add_links(table):
             "clear": "turns.clear",
             "link_ack": "judge.link_ack",
             "link_ack_to": "judge.link_ack_to",
+            "mark_to": "judge.mark_to",
         },
     )
 

@@ -205,6 +205,33 @@ def test_marks():
     assert switch.counts.marks == 4
 
 
+def test_a_mark_of_another_switch_goes_down_once():
+    """It came before each port's next ACK, or several came; none goes up, back, or to a later job.
+
+    Ports 0 and 2 have workers, 1 leads to a switch below, 3 to one above.
+    """
+    links = {"ports": 0b1111, "links": {1: 5, 3: 5}, "above": 0b1000}
+    setup = replace(SETUP, ack_every=1, **links)
+
+    def acks(port):
+        """Return whether two ACKs to a port are marked: of a new frame, and of its repetition."""
+        new = [switch.take(port, feature(port, rows=(3, 1), seq=0)) for _ in range(2)]
+        return [f.ecn for sent in new for p, f in sent if (p, f.kind) == (port, Kind.ACK)]
+
+    switch = model(setup)
+    for sender in (3, 3, 1):
+        switch.take(sender, frame(Kind.ACK, sender, ecn=True))
+    assert [acks(port) for port in (0, 1, 2)] == [[True, False]] * 3
+    assert acks(3) == [False, False]
+    switch.take(1, frame(Kind.ACK, 1, ecn=True))
+    switch.take(3, frame(Kind.ACK, 3, turn=9, ecn=True))  # of a turn that is not open
+    assert [acks(port) for port in (0, 1, 3)] == [[True, False], [False, False], [False, False]]
+    switch.stop_job(1)
+    assert switch.start_job(1, setup=setup, epoch=3, base=4) is None
+    switch.load()
+    assert acks(2) == [False, False]
+
+
 def test_acks_of_another_job_are_not_marked():
     switch = model(replace(SETUP, ack_every=1))
     switch.congested_out = 0b1010
