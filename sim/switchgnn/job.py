@@ -70,15 +70,15 @@ class PlannedJob:
         ]
 
     @cached_property
-    def link_bytes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what workers send, and receive, in a turn of each block, [blocks, workers] bytes:
+    def link_bytes(self) -> NDArray[np.int64]:
+        """Return what workers send and receive in a turn of each block, [2, blocks, workers] bytes:
         every contribution and sum, once.
         """
         sizes = FrameSizes.of(self.tables.lanes)
         of_kind = {Kind.FEATURE: sizes.feature, Kind.PARTIAL: sizes.sums}
         sent = [[sum(of_kind[c.kind] for c in s.sends) for s in own] for own in self.shares]
         received = [[sizes.sums * len(s.sums) for s in own] for own in self.shares]
-        return np.array(sent, np.int64).T, np.array(received, np.int64).T
+        return np.array([sent, received], np.int64).swapaxes(1, 2)
 
     @cached_property
     def bytes(self) -> int:

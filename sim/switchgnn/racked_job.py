@@ -1,5 +1,6 @@
 """Makes a job of leaves, spines and workers from planned tables."""
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -128,20 +129,26 @@ class RackedJob:
 
     @cached_property
     def partials(self) -> NDArray[np.int64]:
-        """Return the sums that go from a switch to another in a turn of each block."""
-        counts = np.zeros(self.tables.blocks, np.int64)
-        for setup in self.setups().values():
-            counts += [
-                sum(item.port in setup.links for item in block.values()) for block in setup.blocks
-            ]
-        return counts
+        """Return a turn's sums on each of ``cables``, up and down: [2, blocks, cables]."""
+        ports = {
+            name: [Counter(item.port for item in block.values()) for block in setup.blocks]
+            for name, setup in self.setups().items()
+        }
+        ends = zip(*self.cables, strict=True)
+        counts = [[[of[port] for of in ports[name]] for name, port in each] for each in ends]
+        return np.array(counts, np.int64).swapaxes(1, 2)
 
     @cached_property
-    def bytes(self) -> int:
-        """Return the bytes of the frames that the job needs, those between switches included."""
-        between = sum(int(self.partials[item.block]) for item in self.slices)
-        own = sum(leaf.bytes for leaf in self.leaves)
-        return own + between * FrameSizes.of(self.tables.lanes).sums
+    def link_bytes(self) -> NDArray[np.int64]:
+        """Return what workers, and then leaves by each of ``cables``, send and receive in a turn of
+        each block, [2, blocks, workers and cables] bytes: every contribution and sum, once.
+        """
+        order = np.argsort(np.concatenate(self.levels.workers))
+        own = np.concatenate([leaf.link_bytes for leaf in self.leaves], axis=2)[:, :, order]
+        between = self.partials * FrameSizes.of(self.tables.lanes).sums
+        return np.concatenate([own, between], axis=2)
+
+    bytes = PlannedJob.bytes  #: of the frames on all links, those between switches included
 
     def setups(self, open_turns: int = 1, ack_every: int = 1) -> dict[str, JobSetup]:
         """Return what each switch is told of the job."""

@@ -174,8 +174,8 @@ class GcnWorkload(TrainingWorkload):
     )
     ecn: bool = setting(
         False,
-        "Let the switch of the simulated hardware mark frames while its queues are long, and the"
-        " workers halve their rate when they hear of it.",
+        "Let switches of the simulated hardware mark frames while their queues are long, and the"
+        " workers halve their rate when they hear of it, of a queue between racks as well.",
     )
 
     processes: int | None = setting(
@@ -202,8 +202,6 @@ class GcnWorkload(TrainingWorkload):
             )
         if self.racks == 1 and self.spines > 1:
             raise ValueError(f"a single rack needs no spines: {self.spines}")
-        if self.racks > 1 and self.ecn:
-            raise ValueError("ecn is for a single switch: in racks nobody slows down for a spine")
         if not self.has_links and any(getattr(self, name) for name in CHANCES):
             alone = "a single worker" if self.workers == 1 else f"--adder {self.adder}"
             raise ValueError(f"{alone} has no links: nothing can happen to a frame")

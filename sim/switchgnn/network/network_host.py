@@ -170,7 +170,7 @@ class NetworkHost:
         """Return what hosts of a kind have to say beside the counters, fit for JSON."""
         return {}
 
-    def rates(self, job: PlannedJob) -> list[dict[str, int]]:
+    def rates(self, job: Job) -> list[dict[str, int]]:
         """Return the settings of each worker's rate control."""
         return self.patience.rates(job)
 
@@ -314,6 +314,5 @@ class NetworkHost:
             except ValueError as unfit:
                 raise RunFailed(str(unfit)) from None
         if self.ecn:
-            assert isinstance(planned, PlannedJob)  # there is one switch
             rate = self.rates(planned)[self.members.workers[k]]
             await worker.run("set_rate_control", True, **rate)

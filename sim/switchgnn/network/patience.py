@@ -42,11 +42,11 @@ class Patience:
         switch = self.params.switch
         return {"ingress": switch.ingress_depth // 2, "egress": switch.egress_depth // 2}
 
-    def rates(self, job: PlannedJob) -> list[dict[str, int]]:
-        """Return the settings of each worker's rate control."""
-        trip = 2 * self.links.latency + STAYS
+    def rates(self, job: PlannedJob | RackedJob) -> list[dict[str, int]]:
+        """Return the settings of each worker's rate control: of marks of the furthest switch."""
+        trip = self.params.distance * (self.links.latency + STAYS // 2)
         step = step_of(trip, self.marks["egress"])
-        least = least_rates(*job.link_bytes)
+        least = least_rates(*job.link_bytes)[: len(job.places)]
         return [{"least": rate, "step": step, "round_trip": trip} for rate in least.tolist()]
 
     @property

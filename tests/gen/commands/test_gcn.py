@@ -82,6 +82,7 @@ def test_trains_in_racks_on_bad_links(ingather, shared_build, tmp_path, spines):
     saved(tmp_path, problem(is_directed=True))
     usual = ["--data", "graph.npz", *TINY, "--workers", 4, "--open-turns", 2]
     bad = ["--drop", 0.3, "--duplicate", 0.3, "--reorder", 0.3, "--corrupt", 0.03]
+    bad += ["--background", 0.4, "--ecn"]
     racks = ["--racks", 2, "--spines", spines, "--set", f"ports={2 + spines}"]
     status, out, err = ingather(*usual, *bad, *racks, "-o", "racks")
     assert (status, err) == (0, "")
@@ -128,7 +129,6 @@ def bad_files(folder):
         (["--set", "links=1"], "links must be 0, as no other switch is there: 1"),
         (["--racks", "2"], "racks must be as many as divide the workers: 2 racks, 3 workers"),
         (["--spines", "2"], "a single rack needs no spines: 2"),
-        (["--racks", "3", "--ecn"], "ecn is for a single switch"),
         (["--racks", "3", "--set", "links=2"], "links must be 0 or 1, as each rack's switch has"),
         (["--racks", "3", "--spines", "3"], "1 worker and 3 links to spines need 4 ports, the"),
         (["--racks", "3", "--spines", "3", "--adder", "golden"], "its leaf 3 ports, of which 3"),

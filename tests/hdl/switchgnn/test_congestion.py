@@ -1,36 +1,21 @@
 """Runs endpoints through a congested port of the real switch: rates become alike, and recover."""
 
-import random
-from types import MappingProxyType
-
 import cocotb
 import numpy as np
-from scipy.sparse import csr_array
 
-from hdl.switchgnn.endpoint.bundles import State
-from sim.harness.streams import RESET_CYCLES, crossed, cycle
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import crossed, cycle
+from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.evaluation.congestion import Aggregation, Rules
 from sim.switchgnn.evaluation.congestion import Network as Slots
 from sim.switchgnn.evaluation.hardware import Limits
-from sim.switchgnn.gcn.golden_aggregator import deepest
-from sim.switchgnn.golden.aggregation import aggregate
 from sim.switchgnn.golden.congestion import UNIT, RateSettings
-from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.background import begins
-from sim.switchgnn.network.link_settings import LinkSettings
-from sim.switchgnn.network.network import Network, NetworkParams, empty_network
-from sim.switchgnn.network.network_host import NetworkHost
-from sim.switchgnn.network.requests import Begin
-from sim.switchgnn.planning.preparation import prepare
-from sim.switchgnn.planning.shape import SwitchShape
-from sim.switchgnn.planning.workers import provided_workers
+from sim.switchgnn.network.network import Network, empty_network
+from tests.hdl.switchgnn.congestion_bench import RATES, RECEIVER, TRIP, Bench, jain
 from tests.hdl.switchgnn.network_sizes import SIZES
 
-SENDERS, RECEIVER, WORKERS = 2, 2, 4  #: workers 0 and 1 send, worker 2 gets all sums
-TRIP, STEP = 140, UNIT // 64
-RATES = MappingProxyType({"least": 256, "step": STEP, "round_trip": TRIP})
+WORKERS = 4
 LEVEL, SLOT = 32, 3  #: beats that wait; cycles of a sum
 
 
@@ -40,91 +25,17 @@ def test_congestion(tmp_path):
     simulate(Network(params), __name__, extra_sources=[RAM_ARRAY], plusargs=arguments)
 
 
-def jain(shares):
-    """Return Jain's index of fairness (Jain, Chiu, Hawe, 1984)."""
-    return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
-
-
-class Bench(NetworkHost):
-    """Runs a job in which two workers' features become sums of a third."""
-
-    def __init__(self, dut, ecn=True, first=RATES, second=RATES):
-        links = LinkSettings(seed=random.getrandbits(31))
-        begin = Begin(open_turns=1, links=links, ecn=ecn)
-        super().__init__(dut, params_in_simulator(NetworkParams), begin)
-        self.chosen = [first, second, RATES, RATES]
-
-    def rates(self, job):
-        return self.chosen
-
-    async def begin(self):
-        self.reset = cycle() + RESET_CYCLES
-        await super().begin()
-
-    async def start(self, features, turns, *, shared=False):
-        """Start a job in which each sender has so many features; each is a sum, or a part of one.
-
-        A sum that is ``shared`` has a feature of each sender.
-        """
-        count, params = SENDERS * features, self.params
-        sender = np.arange(count)
-        target = sender // SENDERS if shared else sender
-        size = count + target[-1] + 1
-        graph = csr_array((np.ones(count, np.int8), (count + target, sender)), shape=(size, size))
-        owner = np.r_[sender % SENDERS, np.full(target[-1] + 1, RECEIVER)]
-        switch, width = params.switch, turns * params.switch.lanes
-        shape = SwitchShape(
-            ports=WORKERS,
-            banks=switch.banks,
-            depth=params.endpoints.endpoint.depth,
-            lanes=switch.lanes,
-        )
-        self.built = prepare(graph, provided_workers(owner, size, WORKERS), shape, [width])
-        tables = self.built.tables
-        planned = PlannedJob(tables, [], depth=deepest(tables), window=switch.window)
-        payload = np.random.default_rng(random.getrandbits(32)).integers(-99, 99, (size, width))
-        self.expected = aggregate(graph, payload)
-        self.job = await self.launch({width: planned}, payload.astype(np.int16))
-        self.begun = cycle() - self.reset
-
-    async def each(self, name):
-        """Return a register of both senders."""
-        return [int(await worker.read(name)) for worker in self.workers[:SENDERS]]
-
-    async def sent(self):
-        """Return how many features each sender has sent."""
-        return [await worker.run("counter", "sent_feature") for worker in self.workers[:SENDERS]]
-
-    async def finish(self):
-        """The job ends, and all sums are right."""
-        await self.ends(self.job)
-        assert (await self.sums_of(self.job) == self.expected).all()
-
-
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def senders_share_a_congested_port(dut):
-    """One begins at an eighth of the other's rate; both send as much in the last seven turns.
-
-    A turn's frames are counted until the first of both has sent all of its own.
-    """
-    features, turns = 125, 14
+    """One begins at an eighth of the other's rate; both send as much in the last seven turns."""
+    turns = 14
     bench = Bench(dut, second=RATES | {"most": UNIT // 8})
     await bench.begin()
     bench.share_links(0.4, 0.4)
-    await bench.start(features, turns)
-    await bench.workers[1].write(rate_most=UNIT)
-    seen = []
-    while int(await bench.workers[RECEIVER].read("state")) == State.RUNNING.value:
-        seen.append((cycle(), await bench.sent()))
-    await bench.finish()
-    shares = []
-    for turn in range(turns):
-        of_turn = [[min(n - turn * features, features) for n in both] for _, both in seen]
-        shares.append([both for both in of_turn if min(both) > 0 and max(both) < features][-1])
+    shares = await bench.shares(125, turns)
     assert jain(shares[0]) < 0.92
     assert jain(np.sum(shares[turns // 2 :], axis=0)) > 0.95
-    halved = [await worker.run("counter", "halvings") for worker in bench.workers[:SENDERS]]
-    assert min(halved) > turns
+    assert min(await bench.halved()) > turns
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -218,5 +129,5 @@ async def the_model_of_figure_19_takes_as_long(dut, load, control):
     cycles, halvings = modelled(bench, load, control, turns)
     took = await bench.workers[RECEIVER].run("counter", "cycles")
     assert abs(cycles / took - 1) < (0.25 if control else 0.1), (cycles, took)
-    halved = sum([await w.run("counter", "halvings") for w in bench.workers[:SENDERS]])
+    halved = sum(await bench.halved())
     assert abs(halvings - halved) <= halved / 3, (halvings, halved)

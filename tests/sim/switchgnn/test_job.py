@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from sim.switchgnn.evaluation.frames import FrameSizes
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.switch import SwitchModel
+from sim.switchgnn.golden.switch_rule import Verdict
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.links import join, run
 from sim.switchgnn.planning.levels import levels
@@ -85,6 +87,12 @@ def test_every_sum_is_exact_on_two_levels(rng, rack, spines, theta, open_turns):
         assert np.array_equal(result, aggregate(cut, values))
     assert all(not switch.table.active[0].errors for switch in switches.values())
     assert all(switch.counts.repeats for switch in switches.values())
-    left = [int(job.partials[item.block]) for item in job.slices]
     results = sum(switch.counts.results - switch.counts.repeats for switch in switches.values())
-    assert results == sum(left) + sum(len(worker.sums) for worker in workers.values())
+    taken = [len(worker.sums) for worker in workers.values()]
+    ends = [*zip(*job.cables, strict=True)][::-1]  # at which PARTIALs that go up, and down, arrive
+    came = [[switches[name].counters[port, Verdict.ADDED] for name, port in of] for of in ends]
+    assert results == np.sum(came) + sum(taken)
+    carried = sum(job.link_bytes[:, item.block] for item in job.slices)
+    size, count = FrameSizes.of(shape.lanes).sums, len(rack)
+    assert (carried[:, count:] == size * np.array(came)).all()
+    assert (carried[1, :count] == size * np.array(taken)).all()

@@ -26,7 +26,6 @@ test_what_cannot_be_is_refused = rejects(
     ({"racks": 3}, "racks must be as many as divide the workers: 3 racks, 4 workers"),
     ({"racks": 17}, "racks must be from 1 to 16: 17"),
     ({"spines": 2}, "a single rack needs no spines: 2"),
-    ({"racks": 2, "ecn": True}, "ecn is for a single switch"),
     ({"seed": -1}, "seed must be from 0 to 2147483647: -1"),
     match="^{}",
 )

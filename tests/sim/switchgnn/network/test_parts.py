@@ -85,8 +85,7 @@ def test_parts_are_the_whole(tmp_path, rng, longest):
 def test_shapes(tmp_path, rng, name, latency, more, processes):
     """Racks, tables in memory, other traffic, marks; one part works at a time, or all do."""
     params, links = NETWORKS[name], links_of(rng, latency, **more)
-    how = {"ecn": params.racks == 1}
-    whole, parts = (counted(tmp_path / str(k), params, links, k, **how) for k in (0, processes))
+    whole, parts = (counted(tmp_path / str(k), params, links, k, ecn=True) for k in (0, processes))
     assert parts == whole
     assert bool(whole.details["background_beats"]) == bool(more)
 

@@ -3,15 +3,18 @@
 import math
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from sim.switchgnn.gcn.golden_aggregator import Planner, SwitchSetup, deepest
+from sim.switchgnn.golden.congestion import UNIT
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.patience import UNLIKELY, Patience
 from sim.switchgnn.planning.shape import SwitchShape
-from tests.hdl.switchgnn.network_sizes import SIZES
+from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
 from tests.sim.switchgnn.gcn.cases import PARTITION, problem
 
 PARAMS = SIZES["small"]
@@ -29,6 +32,14 @@ def test_timers_suit_the_links():
     for item in (near, far):
         assert item.send < item.done < item.fetch
     assert Patience(params=PARAMS, timeout=77).timers["send"] == 77
+
+
+def test_rates_suit_the_furthest_switch_and_the_busiest_link():
+    """With racks that is one between switches, behind those of two workers."""
+    job = SimpleNamespace(places=range(2), link_bytes=np.array([[[4, 8, 2]], [[1, 1, 64]]]))
+    near, far = (Patience(params=params).rates(job) for params in (PARAMS, RACKS[1]))
+    assert [each["least"] for each in far] == [UNIT * bytes // 128 for bytes in (4, 8)]
+    assert [each["round_trip"] for each in far] == [2 * each["round_trip"] for each in near]
 
 
 @pytest.mark.parametrize("frames", [1, 1000])
