@@ -90,7 +90,7 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/ingress/word_mux.py": ("test_ingress.py",),
     "hdl/switchgnn/switch/results/bank_choice.py": ("test_read_schedule.py",),
     "hdl/switchgnn/switch/banks/bank_rule.py": ("test_bank.py",),
-    "hdl/switchgnn/switch/egress/egress.py": ("../test_switch.py", "test_egress.py"),
+    "hdl/switchgnn/switch/egress/egress.py": ("../test_switch.py",),
     "hdl/switchgnn/switch/egress/egress_room.py": ("test_egress_port.py",),
     "hdl/switchgnn/switch/egress/frame_serializer.py": ("test_egress_port.py",),
     "hdl/switchgnn/switch/turns/job_turns.py": ("test_job_turns.py", "test_turn_table.py"),

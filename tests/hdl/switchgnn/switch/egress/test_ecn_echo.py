@@ -27,7 +27,7 @@ def some_ports(ports, chance):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def workers_of_a_job_hear_of_all_its_ports(dut):
-    """With links, marks come beside others, ACKs, and the end of a job, of few ports at a time."""
+    """With links, marks come beside others, ACKs, the end of a job and resets, at few ports."""
     bench = Bench(dut)
     params = bench.params
     ports = range(params.ports)
@@ -45,6 +45,7 @@ async def workers_of_a_job_hear_of_all_its_ports(dut):
             dut.jobs.value = sum(word << k * size for k, word in enumerate(words))
         entering, leaving = (some_ports(params.ports, random.choice((0, 0.05, 0.3))) for _ in "io")
         dut.entering.value, dut.leaving.value = entering, leaving
+        dut.rst.value = reset = int(random.random() < 0.02)
         seen = {name: some_ports(params.ports, random.choice((0, 0.5))) for name in names}
         for name, word in seen.items():
             getattr(dut, name).value = word
@@ -61,5 +62,7 @@ async def workers_of_a_job_hear_of_all_its_ports(dut):
             shared = same if own["active"] else 0
             expected |= hears(k, shared, entering, leaving, passed) << k
             heard.add((expected >> k & 1, bool(leaving >> k & 1), bool(leaving)))
+        if reset:
+            expected = passed = 0
     assert {(1, False, True), (0, False, True), (0, True, True)} <= heard
     assert not names or len(met) == 16

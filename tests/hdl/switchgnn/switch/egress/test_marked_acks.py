@@ -15,7 +15,7 @@ from sim.switchgnn.wire import from_octets
 from tests.hdl.switchgnn.switch.sizes import TINY
 from tests.simulated import simulated
 
-test_egress = simulated(GnnEgress, [replace(TINY, links=1)], __name__)
+test_marked_acks = simulated(GnnEgress, [replace(TINY, links=1)], __name__)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
