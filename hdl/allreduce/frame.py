@@ -66,7 +66,7 @@ def last_word(count: Value) -> Value:
 class WideFrameFormat(FrameFormat, suffix="{name}"):
     """Describes the frames that workers send: their length is that of their count of numbers."""
 
-    #: most numbers of a frame; above 256, frames are longer than Ethernet's usual 1,518 bytes
+    #: most numbers of a frame; those of more than 370 are longer than Ethernet's 1,518 bytes
     most_numbers: int = whole(256, 2048, power_of_two=True, default=256, tag="_n{}")
 
     def is_wrong(self, frame: Any) -> Value:

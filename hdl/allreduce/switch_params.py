@@ -28,7 +28,7 @@ class AllReduceSwitchParams(
     #: most beats of answers that can wait at each port
     egress_depth: int = whole(64, 1 << 16, default=512)
     banks: int = whole(2, 32, power_of_two=True, default=8)  #: banks, each with its adder
-    #: most numbers of a frame, of 32 bits; above 256 they need links that take jumbo frames
+    #: most numbers of a frame, of 32 bits; more than 370 need links that take jumbo frames
     most_numbers: int = same_as(WideFrameFormat, "most_numbers", default=256, tag="_n{}")
     announces: bool = tagged("_announces", default=False)  #: whether there is a port ``coming``
 

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR, by_decades, named
+from sim.netsparse.reproduce.judging import FACTOR, by_decades, named, written
 from sim.netsparse.reproduce.points import FORMS, PAPER, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
@@ -241,7 +241,7 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
 def by_step(result: Mapping[Key, Sequence[float]]) -> str:
     """Return the number of each step, in words."""
     return "; ".join(
-        f"{named(*key)} " + ", ".join(f"{value:.3g}" for value in each)
+        f"{named(*key)} " + ", ".join(f"{written(value, '.3g')}" for value in each)
         for key, each in result.items()
     )
 
@@ -256,7 +256,7 @@ def near(
 ) -> Claim:
     """Return the claim that each step is within :data:`FACTOR` of a column of the paper's table."""
     apart = [
-        f"{named(*key)} {step} {own:.3g} against {papers[column]:g}"
+        f"{named(*key)} {step} {written(own, '.3g')} against {papers[column]:g}"
         for key, each in result.items()
         for step, own, papers in zip(paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True)
         if not papers[column] / FACTOR <= own <= papers[column] * FACTOR

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.computing import COMPUTERS, Computer, Reuse, work
-from sim.netsparse.reproduce.judging import by_decades, tried, words
+from sim.netsparse.reproduce.judging import by_decades, tried, words, written
 from sim.netsparse.reproduce.points import PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes
 from sim.netsparse.reproduce.subjects import Subject, sizes
@@ -98,7 +98,7 @@ def trials(cases: Cases) -> dict[str, Cases]:
     """Return the cases with one thing changed each, by what it is in words."""
     ddr, hbm = COMPUTERS[1:]
     slower = hbm.gigabytes / ddr.gigabytes * hbm.papers[0] / ddr.papers[0]
-    ideal, computed = COMPUTERS[0].papers[-1], ("computation", "alone")
+    computed = "computation", "alone"
     changes: dict[str, Callable[[Key, Times], Mapping[str, Any]]] = {
         "computing while communicating": lambda key, own: {"overlapped": True},
         "rows half way between the bounds": lambda key, own: {
@@ -107,9 +107,6 @@ def trials(cases: Cases) -> dict[str, Cases]:
         },
         "the communication of table 7": lambda key, own: {
             "communication": table_7(key[0], own.communication)
-        },
-        f"nodes as uneven as an ideal speed-up of {ideal:g}": lambda key, own: {
-            "computation": own.alone / ideal
         },
         "HBM as much faster than DDR as the paper's SUOpt": lambda key, own: {
             name: getattr(own, name) * (slower if key[3] == hbm.name else 1) for name in computed
@@ -214,7 +211,7 @@ def breakdown(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Fig
             {
                 "matrix": key[0],
                 "rows from memory": key[2].value,
-                **{name: f"{item.ratio(name):.2g}" for name in NETWORKS[:3]},
+                **{name: written(item.ratio(name), ".2g") for name in NETWORKS[:3]},
             }
             for key, item in chosen.items()
         ],
@@ -258,7 +255,7 @@ def means_row(cases: Cases, computer: Computer, reuse: Reuse) -> dict[str, str]:
         "of the paper": computer.figure,
         "rows from memory": reuse.value,
         **{
-            name: f"{value:.2g}" + (f" (paper {papers[name]:g})" if name in papers else "")
+            name: written(value, ".2g") + (f" (paper {papers[name]:g})" if name in papers else "")
             for name, value in own.items()
         },
     }
@@ -278,7 +275,7 @@ def mean_claims(cases: Cases, computer: Computer) -> list[Claim]:
                 f"{computer.name}: the paper's mean speed-up of {name}, {printed:g}, is between"
                 " both bounds",
                 low <= printed <= high,
-                f"{low:.3g} to {high:.3g}",
+                f"{written(low, '.3g')} to {written(high, '.3g')}",
             )
         )
     if "ideal" in dict(zip(NETWORKS, computer.papers, strict=False)):

@@ -15,9 +15,15 @@ Cases = TypeVar("Cases")
 FACTOR = 2  #: within this factor our traffic counts as the paper's
 
 
+def written(value: float, form: str) -> str:
+    """Return a value as text, without an exponent below a million."""
+    text = f"{value:{form}}"
+    return f"{float(text):g}" if "e" in text else text
+
+
 def words(values: Mapping[str, float], form: str) -> str:
     """Return each value after its name, as text."""
-    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+    return ", ".join(f"{name} {written(value, form)}" for name, value in values.items())
 
 
 def named(family: str, elements: int) -> str:
@@ -50,7 +56,8 @@ def within_factor(
         if not papers[name] / most <= value <= papers[name] * most
     ]
     reported = [
-        f"{name} {own[name]:.3g} against {papers[name]:g}" + (f": {why[name]}" if why else "")
+        f"{name} {written(own[name], '.3g')} against {papers[name]:g}"
+        + (f": {why[name]}" if why else "")
         for name in apart
     ]
     return by_paper(text, not apart, "; ".join(reported) or words(own, ".3g"))

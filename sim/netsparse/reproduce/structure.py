@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 
 from sim.netsparse.golden.redundancy import RACK, WINDOW, header_share
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import bars, ranking
+from sim.netsparse.reproduce.judging import bars, ranking, written
 from sim.netsparse.reproduce.subjects import Subject, sizes
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper
 
@@ -93,7 +93,7 @@ def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
         own, papers = getattr(each.redundancy, name), getattr(each.paper, name)
         if not near(own, papers):
             why = Shape.of(each).against(Shape.of_paper(each.paper))
-            apart.append(f"{each.family} {own:.3g} against {papers:g} ({why})")
+            apart.append(f"{each.family} {written(own, '.3g')} against {papers:g} ({why})")
     return by_paper(f"{text} within {NEAR:.0%}", not apart, "; ".join(apart) or "all are")
 
 

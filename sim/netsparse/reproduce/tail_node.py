@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from sim.netsparse.reproduce import paper
-from sim.netsparse.reproduce.judging import FACTOR, bars, ranking, within_factor, words
+from sim.netsparse.reproduce.judging import FACTOR, bars, ranking, within_factor, words, written
 from sim.netsparse.reproduce.points import FORMS, PAPER, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes, repeats
 from sim.netsparse.reproduce.subjects import Subject, resized, sizes
@@ -252,7 +252,7 @@ def growth(result: Outcomes) -> list[Claim]:
     own = {point: outcome.traffic_reduction for point, outcome in result.items()}
     apart = [abs(log(traffic / papers)) for traffic in own.values()]
     reported = ", ".join(
-        f"{traffic:.3g} with 1/{1 / point.subject.scale:.0f} of the nonzeros"
+        f"{written(traffic, '.3g')} with 1/{1 / point.subject.scale:.0f} of the nonzeros"
         for point, traffic in own.items()
     )
     return [

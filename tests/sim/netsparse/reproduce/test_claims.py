@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sim.netsparse.reproduce import ablation, calibration, paper, speed_up, tail_node
-from sim.netsparse.reproduce.judging import ranked, tried
+from sim.netsparse.reproduce.judging import ranked, tried, written
 from sim.netsparse.reproduce.points import RTL_MODEL
 from sim.netsparse.reproduce.sensitivity import BATCH, CACHE, DELAY, SENSITIVITIES, UNITS
 from sim.reproduce.figure import by_us
@@ -34,6 +34,10 @@ def test_a_statement_that_fails_says_what_trials_give():
     small, positive = tried(judge, 5, {"half": 2.5, "same": 5, "less": 4})
     assert small.result == "5. Tried, half: 2.5 (holds). Tried, less: 4"
     assert positive.result == "5"
+
+
+def test_numbers_of_a_page_have_no_exponent():
+    assert [written(value, ".2g") for value in (0.0123, 117, 4321)] == ["0.012", "120", "4300"]
 
 
 @pytest.mark.parametrize(
