@@ -1,6 +1,6 @@
 """Connects an AXI4 write master to its bus; every burst gets an answer, even on a dead bus."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -10,6 +10,7 @@ from hdl.common.axi_read_port import AxiPortParams, expect_within_4_kb
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
+from hdl.common.output_lane import add_lanes
 
 AHEAD = 32  #: most bursts of several beats that AW may be ahead of W
 
@@ -135,7 +136,7 @@ class AxiWritePort(Component):
         The value returned is high while beats that AW has announced have not been sent.
         """
         axi, beats = self.axi, self.beats
-        beat = Signal(beats.payload.shape(), reset_less=True)
+        beat = stream.Signature(beats.payload.shape()).create(path=("beat",))
         free = Signal()
         may = Signal()  # the burst of the next beat was sent
         final = Signal()  # the next beat is its burst's last
@@ -163,21 +164,20 @@ class AxiWritePort(Component):
             fresh = self.bursts.ready & ~self.bus.broken
             m.d.comb += [room.eq(~promised), may.eq(promised | fresh), final.eq(1)]
             m.d.sync += promised.eq((promised | promise) & ~sent)
+        some = may & (beats.valid | self.bus.broken)
+        strobes = Mux(self.bus.broken, 0, beats.payload.strobes)
         m.d.comb += [
             free.eq(~axi.wvalid | axi.wready),
-            sent.eq(free & may & (beats.valid | self.bus.broken)),
+            sent.eq(free & some),
             beats.ready.eq((free & may) | self.bus.broken),
-            axi.wdata.eq(beat.data),
-            axi.wstrb.eq(beat.strobes),
-            axi.wlast.eq(beat.last),
+            beat.ready.eq(axi.wready),
+            axi.wdata.eq(beat.payload.data),
+            axi.wstrb.eq(beat.payload.strobes),
+            axi.wlast.eq(beat.payload.last),
         ]
+        add_lanes(m, Cat(beats.payload.data, strobes, final), beat, some)
         with m.If(free):
-            m.d.sync += [
-                axi.wvalid.eq(sent),
-                beat.data.eq(beats.payload.data),
-                beat.strobes.eq(Mux(self.bus.broken, 0, beats.payload.strobes)),
-                beat.last.eq(final),
-            ]
+            m.d.sync += axi.wvalid.eq(sent)
         return promised
 
     def count(self, m: Module) -> tuple[Value, Value]:

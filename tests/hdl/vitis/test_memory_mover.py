@@ -58,10 +58,8 @@ class MoverBench(Bench):
 
     async def ends(self, **expected):
         """Wait for the end of a copy, and check what it reports."""
-        for _ in range(200):
-            await self.wait(20)
-            if not self.dut.busy.value:
-                break
+        await self.wait()
+        await self.until("busy", 0)
         result = {name: int(getattr(self.dut, name).value) for name in ("busy", "done", "broken")}
         result |= {name: self.value(name) for name in ("failed_beats", "failed_bursts")}
         clean = dict.fromkeys(result, 0) | {"done": 1}
@@ -162,8 +160,8 @@ async def a_broken_bus_ends_a_copy_and_is_used_again(dut, fault, way):
     assert all(now in (old, new) for now, old, new in held)
     if kind is Fault.MUTE:  # an answer is due until the fault ends
         await bench.strobe(**{way: 1}, transfer={"offset": 0, "beats": 1})
-        for _ in range(3):
-            assert not dut.busy.value
+        for checks in (0, 1, 0, 0, 0):
+            assert dut.busy.value == checks
             assert dut.broken.value
             await bench.wait()
     bench.content[target] = before
@@ -213,7 +211,7 @@ async def a_start_while_busy_does_nothing_and_load_goes_before_store(dut):
     assert not dut.done.value
     for _ in range(2):
         await bench.start("load", 3, 100, store=1)
-        await bench.wait()
+        await bench.wait(2)
         for _ in range(20):
             assert dut.busy.value
             assert not dut.done.value
@@ -231,6 +229,8 @@ async def what_passes_the_end_fails_at_once_and_moves_nothing(dut):
     for done, (offset, beats) in enumerate(beyond):
         transfer = {"offset": 32 * offset + random.randrange(32), "beats": beats}
         await bench.strobe(**{random.choice(("load", "store")): 1}, transfer=transfer)
+        await bench.wait()
+        assert dut.busy.value
         for _ in range(MemoryMover.latency + 4):
             await bench.wait()
             assert not dut.busy.value
