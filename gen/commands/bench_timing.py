@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gen.designs.catalogue import designs
+from gen.shells.shells import SHELLS
 from gen.synth.device import TITLES
 from gen.synth.limits import MAX_CHAINS, MAX_FAN_OUT, most_levels, path_ns
 from sim.bench.limits import Limit, Row
@@ -19,6 +20,7 @@ LEAST = "tiny"  #: preset for simulations
 CORE = "sync"  #: name of the core's clock
 #: MHz of the core's clock that these must allow beyond the one that they are built with
 FASTER: Mapping[str, float] = {"p4sgd-worker": 300}
+FASTER_KERNELS: Mapping[str, float] = {**FASTER, "p4sgd-switch": 300}  #: the same, of kernels
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -44,7 +46,8 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         for shell in design.shells:
             progress(f"estimating {name} for {shell}")
             _, figures = synth(name, shell=shell)
-            result += levels(f"{name} for {shell}", figures)
+            core_mhz = FASTER_KERNELS.get(name, 0) if SHELLS[shell].platforms else 0
+            result += levels(f"{name} for {shell}", figures, core_mhz)
     return result
 
 

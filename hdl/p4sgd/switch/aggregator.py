@@ -80,25 +80,28 @@ class Aggregator(Component):
         ]
         if isinstance(rule, ShadowRule):
             m.d.comb += rule.odd.eq(delay(m, self.slot[0], slots.lead, "odd"))
+        came = delay(m, valid, 1, "came", reset_less=False)
         if params.tenants:
             # The state after the request is one that is registered: the rule is long.
             before = delay(m, rule.before.finished, 1, "before")
             after = params.state(slots.written.contents).finished
-            changes = delay(m, valid, 1, "changes", reset_less=False)
             m.d.sync += self.progress.job.eq(request.header.job)
             m.d.comb += [
-                self.progress.began.eq(changes & before & ~after),
-                self.progress.ended.eq(changes & ~before & after),
+                self.progress.began.eq(came & before & ~after),
+                self.progress.ended.eq(came & ~before & after),
             ]
         header = Signal(params.header, reset_less=True)
-        bm = Signal(params.ports, reset_less=True)
+        # What these decide is behind them: the rule is long.
+        complete, repeat = Signal(reset_less=True), Signal(reset_less=True)
+        everyone = Signal(params.ports, reset_less=True)
         acked = Signal(reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         m.d.sync += [
             self.verdict.eq(Mux(valid, rule.verdict, params.verdict.NONE)),
-            self.answered.eq(valid & (rule.complete | rule.repeat)),
+            complete.eq(rule.complete),
+            repeat.eq(rule.repeat),
+            everyone.eq(request.everyone),
             sender.eq(request.sender),
-            bm.eq(Mux(rule.complete, request.everyone, request.sender)),
             header.eq(request.header),
             header.is_agg.eq(request.header.is_agg | rule.pending),
             acked.eq(~request.header.is_agg | rule.pending),
@@ -106,7 +109,8 @@ class Aggregator(Component):
         is_sum = header.is_agg & ~acked
         m.d.comb += [
             self.sender.eq(sender),
-            self.answer.bm.eq(bm),
+            self.answered.eq(came & (complete | repeat)),
+            self.answer.bm.eq(Mux(complete, everyone, Mux(repeat, sender, 0))),
             self.answer.acked.eq(acked),
             self.answer.header.eq(header),
         ]
@@ -120,7 +124,7 @@ class Aggregator(Component):
                 self.answer.saturated[k].eq(is_sum & overflow),
             ]
         if isinstance(rule, TreeRule):
-            self.send_up(m, valid, request, rule, bm, state)
+            self.send_up(m, came, request, rule, state)
 
     def when_read(self, m: Module) -> tuple[Value, Value, Any]:
         """Return ``valid``, ``clear`` and ``request``, delayed until the slot has been read."""
@@ -131,25 +135,26 @@ class Aggregator(Component):
             delay(m, self.request, more, "request"),
         )
 
-    def send_up(
-        self, m: Module, valid: Value, request: Any, rule: TreeRule, bm: Signal, state: Any
-    ) -> None:
+    def send_up(self, m: Module, came: Signal, request: Any, rule: TreeRule, state: Any) -> None:
         """Send answers up, with the exact sum or an acknowledgement, in place of an answer down."""
         answer = self.answer
         first, again = Signal(reset_less=True), Signal(reset_less=True)
-        partial = Signal(reset_less=True)
+        answered, partial = Signal(reset_less=True), Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)
-        up = first | again  # behind the registers: the rule is long
+        up = first | again
         m.d.sync += [
-            self.answered.eq(valid & rule.answered),
+            answered.eq(rule.answered),
             first.eq(rule.up),
             again.eq(rule.up_again),
             partial.eq(request.header.is_agg),
             parent.eq(request.parent),
         ]
-        with m.If(~rule.complete & ~rule.repeat):
-            m.d.sync += bm.eq(0)
-        m.d.comb += [answer.up.eq(up), answer.partial.eq(partial), self.parent.eq(parent)]
+        m.d.comb += [
+            self.answered.eq(came & answered),
+            answer.up.eq(up),
+            answer.partial.eq(partial),
+            self.parent.eq(parent),
+        ]
         with m.If(up):
             m.d.comb += answer.saturated.eq(0)
             for k in range(self.params.lanes):

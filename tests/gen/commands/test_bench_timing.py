@@ -85,3 +85,7 @@ def test_every_design_with_a_card_is_queried(monkeypatch):
     assert ("mina-switch", "") in alone
     assert ("mina-switch", "opennic") in in_shells
     assert len(built) == 12 * len(requested) + 3 * len(alone + in_shells)
+    faster = {name.split(":")[0] for row in built if "300 MHz" in (name := row.what)}
+    assert {name for name in faster if " for " in name} == {
+        *("p4sgd-worker for vitis", "p4sgd-switch for vitis")
+    }

@@ -47,9 +47,8 @@ MUTANTS = mutants_of(
     the wrong neighbour; before, 1) => 1, before); verdict_of_rule
     idle cycles write; slots.write.eq(valid | clear) => slots.write.eq(1); verdict_of_rule
     everyone sends; sender.eq(request.sender) => sender.eq(request.everyone); sender_of_packet
-    news to the sender; Mux(rule.complete, request.everyone => Mux(0, 0;
-        news_to_everyone_repetition_to_sender
-    repetition to everyone; Mux(rule.complete, request.everyone => Mux(1, request.everyone;
+    news to the sender; Mux(complete, everyone => Mux(0, 0; news_to_everyone_repetition_to_sender
+    repetition to everyone; Mux(complete, everyone => Mux(1, everyone;
         answer_to_ports_of_rule
     wraps; answer.payload[k].eq(Mux(is_sum, value =>
         answer.payload[k].eq(Mux(is_sum, state.agg[k][: params.value_bits]; answer_has_sum_of_rule
@@ -63,7 +62,7 @@ MUTANTS = mutants_of(
         header.eq(request.header), header.use.eq(neighbour),; answer_repeats_the_header
     hides what was clamped; is_sum & overflow => 0; answer_reports_what_was_clamped
     clamps acknowledgements; is_sum & overflow => overflow; answer_reports_what_was_clamped
-    answers stale packets; rule.complete | rule.repeat) => 1); answered_by_rule
+    answers stale packets; complete | repeat) => 1); answered_by_rule
     @hdl.switch.job_control; JobTableProof; hdl.switch.job_table.JobControl
     does not compare; counts = other.active & (scan != index) => counts = 0; slots_apart
     takes the ports of another; with m.Elif(ports_taken): => with m.Elif(0):; ports_apart
