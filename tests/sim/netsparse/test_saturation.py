@@ -40,7 +40,7 @@ HUNTS = {  # about 100,000 cycles each
     "long delays": replace(BURSTS, delay=511),
     "hits": replace(BURSTS, rows=32, property_bytes=16),
     "middle pipes full": replace(BURSTS, idxs=7000, stall=128),
-    "slow hosts": replace(BURSTS, idxs=2000, stall=64, memory_latency=80),
+    "slow hosts": replace(BURSTS, idxs=2000, stall=64, memory_latency=64),
     "a spine of both racks": replace(LINKS_FULL, far=0.25, spine_choice=SpineChoice.RACKS),
 }
 
