@@ -25,6 +25,9 @@ from gen.base.emission.amaranth_internals import (
     rtlil,  # pyright: ignore[reportAttributeAccessIssue]
 )
 from gen.base.emission.names import PartNames, add_name, assign_names
+from gen.base.errors import UserError
+
+MOST_INPUT_BITS = (1 << 16) - 2  #: of a module; the first two places are those of constants
 
 
 class LeanModuleEmitter(rtlil.ModuleEmitter):
@@ -70,7 +73,10 @@ def lowered(lowerer: Any, value: Any, lower: Callable[..., Any] = DomainLowerer.
 
 
 def netlist_of(fragment: Fragment, ports: dict[str, Any], name: str) -> Any:
-    """Return the netlist of one module, with names that depend on its source alone."""
+    """Return the netlist of one module, with names that depend on its source alone.
+
+    UserError for more bits of inputs than Amaranth tells apart: a bit has 16 bits of place.
+    """
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
         patch.object(DomainLowerer, "on_value", lowered),
@@ -78,7 +84,13 @@ def netlist_of(fragment: Fragment, ports: dict[str, Any], name: str) -> Any:
         patch.object(_ir.Design, "_assign_names", assign_names),
         patch.object(_ir, "_add_name", add_name),
     ):
-        return build_netlist(fragment, ports=ports, name=name)
+        netlist = build_netlist(fragment, ports=ports, name=name)
+    if (bits := sum(width for _, width in netlist.top.ports_i.values())) > MOST_INPUT_BITS:
+        raise UserError(
+            f"{name} has {bits:,} bits of inputs, a module at most {MOST_INPUT_BITS:,}: make it"
+            " smaller, or let a simulated cluster be cut into parts (--processes 2)"
+        )
+    return netlist
 
 
 def to_rtlil(netlist: Any) -> str:

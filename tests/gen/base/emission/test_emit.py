@@ -7,6 +7,8 @@ from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, ResetSignal
 from amaranth.sim import Simulator
 
 from gen.base.emission.emit import Port, emit
+from gen.base.emission.lean_rtlil import MOST_INPUT_BITS
+from gen.base.errors import UserError
 from tests.gen.sample import Leaf, LeafParams, Pair, PairParams
 
 
@@ -136,3 +138,11 @@ def test_a_clock_that_is_not_declared_is_refused():
 
     with pytest.raises(ValueError, match="Secret: slow_clk is of no clock domain"):
         emit(Secret(LeafParams()))
+
+
+def test_refuses_more_inputs_than_amaranth_numbers():
+    """They would be taken for the outputs of the module's first parts."""
+    most = MOST_INPUT_BITS - 2  # clock and reset
+    assert f"[{most - 1}:0] a" in emit(Leaf(LeafParams(bits=most))).verilog
+    with pytest.raises(UserError, match=r"leaf_65533 has 65,535 bits of inputs, a module at most"):
+        emit(Leaf(LeafParams(bits=most + 1)))
