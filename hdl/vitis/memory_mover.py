@@ -92,11 +92,12 @@ class MemoryMover(Component):
         transfer = Signal(TRANSFER, reset_less=True)
         past_end = Signal(reset_less=True)
         broken = reader.bus.broken | writer.bus.broken  # as long as it is busy
-        starts, checks, fails, begins, ends = (Signal() for _ in range(5))
+        starts, checks = Signal(), Signal()
+        fails, begins, ends = Signal(), Signal(), Signal()
         m.d.comb += [
             starts.eq((self.load | self.store) & ~self.busy),
             fails.eq(checks & (broken | past_end)),
-            begins.eq(checks & ~(broken | past_end)),
+            begins.eq(checks & ~fails),
             *self.plan(reader.plan, begins, transfer),
             *self.plan(bursts.plan, begins, transfer),
             reader.watch.tick.eq(self.tick),
@@ -108,13 +109,11 @@ class MemoryMover(Component):
             self.broken.eq((self.broken & ~begins) | (self.busy & broken) | fails),
             self.busy.eq(starts | (self.busy & ~ends & ~fails)),
             self.done.eq((self.done | ends) & ~begins),
+            transfer.eq(self.transfer),
+            past_end.eq(self.passes_the_end()),
         ]
         with m.If(starts):
-            m.d.sync += [
-                storing.eq(~self.load),
-                transfer.eq(self.transfer),
-                past_end.eq(self.passes_the_end()),
-            ]
+            m.d.sync += storing.eq(~self.load)
         writes = self.write(m, reader, bursts, writer, begins, transfer)
         m.d.comb += ends.eq(self.busy & ~checks & ~(reader.busy | writes))
         self.count(m, begins, reader.failed, writer.answers)
@@ -151,7 +150,7 @@ class MemoryMover(Component):
         params = self.params.reader
         beat_bits = exact_log2(params.beat_bytes)
         left = Signal(COUNT_BITS, reset_less=True)
-        more = Signal()  # some are left
+        more = Signal(reset_less=True)  # some are left
         at = Signal(params.window_bits, reset_less=True)  # the beat's place in its window
         due = Signal(range(params.port.outstanding + 1))
         beats = writer.beats

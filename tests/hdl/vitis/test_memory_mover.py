@@ -52,6 +52,7 @@ class MoverBench(Bench):
     async def start(self, way, offset, beats, **more):
         """Start a copy; what it must change is expected from now on."""
         await self.strobe(**{way: 1}, transfer={"offset": 32 * offset, "beats": beats}, **more)
+        self.set(transfer={"offset": random.getrandbits(13), "beats": random.randrange(BEATS)})
         source, target = SIDES if way == "load" else SIDES[::-1]
         for k in range(offset, offset + beats):
             self.content[target][k] = self.content[source][k]
