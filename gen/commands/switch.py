@@ -42,9 +42,17 @@ def switch(
     wide: Annotated[
         bool,
         typer.Option(
-            help="Take frames of up to 256 numbers, and return their sums, maxima or bits in any."
+            help="Take frames of many numbers, and return their sums, maxima or bits in any."
         ),
     ] = False,
+    numbers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --wide, take frames of up to this many numbers: 256, 512, 1024 or 2048.",
+            show_default="256",
+        ),
+    ] = None,
     golden: Annotated[
         bool, typer.Option("--golden", help="Run the golden model, the only kind there is.")
     ] = True,
@@ -62,15 +70,17 @@ def switch(
     """Answer as a switch that adds up does, over UDP on this machine, by the golden model.
 
     Each port of the switch is a UDP socket, and a datagram is a frame, as on the wire but without
-    checksum: of 60 bytes, or with --wide of up to 1,056. Answers go to whoever sent the last
-    datagram to a port. There is one job, number 0 of epoch 1, with a worker at each port. Other
-    frames are counted and dropped.
+    checksum: of 60 bytes, or with --wide of up to 1,056 (8,224 with --numbers 2048). Answers go to
+    whoever sent the last datagram to a port. There is one job, number 0 of epoch 1, with a worker
+    at each port. Other frames are counted and dropped.
     """
     if pcap is not None:
         check_file(pcap)
     if wide and shadow:
         raise UserError("--wide and --shadow exclude each other: each is a rule of its own")
-    model = model_of(ports, slots, wide=wide, shadow=shadow)
+    if numbers is not None and not wide:
+        raise UserError("--numbers needs --wide: other frames hold 8 numbers")
+    model = model_of(ports, slots, wide=wide, numbers=numbers, shadow=shadow)
     served = opened(model, host, first_port, drop=drop, duplicate=duplicate, seed=seed)
     console = Console()
     for port, place in enumerate(served.places):
@@ -83,14 +93,20 @@ def switch(
             console.print(line)
 
 
-def model_of(ports: int, slots: int, *, wide: bool, shadow: bool) -> Any:
+def model_of(ports: int, slots: int, *, wide: bool, numbers: int | None, shadow: bool) -> Any:
     """Return the golden model of a switch with the only job, which has all ports and slots."""
+    from hdl.allreduce.frame import wide_format
     from sim.golden.reduction.switch_model import SwitchModel
+    from sim.golden.reduction.wide_frames import MOST
     from sim.golden.reduction.wide_switch import WideSwitchModel
     from sim.p4sgd.host.job import GROUP, SWITCH
 
-    kind = WideSwitchModel if wide else SwitchModel
-    model = kind(ports, slots, 1, SWITCH, GROUP, shadow)
+    settings = (ports, slots, 1, SWITCH, GROUP, shadow)
+    try:
+        most = wide_format(numbers or MOST).most_numbers
+    except ValueError as error:
+        raise UserError(str(error).replace("most_numbers", "--numbers")) from None
+    model = WideSwitchModel(*settings, most=most) if wide else SwitchModel(*settings)
     model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
     return model
 

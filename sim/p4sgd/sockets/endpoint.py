@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.golden.reduction.frames import LANES
-from sim.golden.reduction.wide_frames import Operation
+from sim.golden.reduction.wide_frames import MOST, Operation
 from sim.golden.reduction.wide_worker import WideWorker
 from sim.host.switch.block_floats import add_up
 from sim.p4sgd.golden.frame_worker import FrameWorker
@@ -99,12 +99,18 @@ class Endpoint(SocketEnd):
         return [number for each in sums for number in each][: len(numbers)]
 
 
+@dataclass(kw_only=True)
 class WideEndpoint(SocketEnd):
-    """Is a worker of a switch of wide frames: numbers are an array, and floats can be added up."""
+    """Is a worker of a switch of wide frames: numbers are an array, and floats can be added up.
+
+    A frame has up to ``length`` numbers.
+    """
+
+    length: int = MOST
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fields = {name: getattr(self, name) for name in ("port", "job", "epoch", "slots")}
+        fields = {name: getattr(self, name) for name in ("port", "job", "epoch", "slots", "length")}
         self.worker = WideWorker(
             address=self.switch, group=self.address, timeout=int(1000 * TIMEOUT), **fields
         )

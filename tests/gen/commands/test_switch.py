@@ -66,3 +66,11 @@ def test_wide_frames_have_no_shadow(ingather):
     assert (status, err.count("\n")) == (2, 1)
     assert "--wide and --shadow exclude each other" in err
     assert ingather("--wide", "--first-port", 0, "--seconds", 0.1)[0] == 0
+
+
+def test_wide_frames_are_as_long_as_the_hardware_has_them(ingather):
+    assert ingather("--wide", "--numbers", 2048, "--first-port", 0, "--seconds", 0.1)[0] == 0
+    status, _, err = ingather("--wide", "--numbers", 300)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--numbers must be a power of two from 256 to 2048: 300" in err
+    assert "--numbers needs --wide" in ingather("--numbers", 512)[2]

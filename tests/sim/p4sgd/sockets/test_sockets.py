@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -146,6 +147,20 @@ def test_workers_train_with_floats(rng, switch):
     assert np.abs(weights[0] - reference).max() < 1e-5
     assert np.abs(reference - truth).max() < 0.1
     assert switch.lost > 10
+
+
+@pytest.mark.parametrize("kind", [partial(WideSwitchModel, most=2048)])
+def test_long_frames_have_more_numbers(rng, switch):
+    """A worker sends 2,048 numbers at a time, which a switch must have been made for."""
+    numbers = rng.integers(-(1 << 20), 1 << 20, (2, 5000), dtype=np.int32)
+    results = [[], []]
+
+    def add_up(k):
+        endpoint = WideEndpoint(place=switch.places[k], port=k, slots=SLOTS, length=2048)
+        results[k] = endpoint.all_reduce(numbers[k], "SUM").tolist()
+
+    together(lambda: add_up(0), lambda: add_up(1))
+    assert results == [numbers.sum(axis=0).tolist()] * 2
 
 
 def begun(*arguments):
