@@ -12,7 +12,7 @@ DESIGN = Design(
     presets={
         "tiny": TINY,
         "8-port": {},
-        "jumbo": {"most_numbers": 2048, "slots": 512},
+        "jumbo": {"most_numbers": 2048, "slots": 512, "ingress_depth": 1024},
         "u280": {"ports": 2, "banks": 2},
     },
     preset="8-port",

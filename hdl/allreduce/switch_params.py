@@ -23,7 +23,7 @@ class AllReduceSwitchParams(
     """Sets the sizes of a switch; slot s is in bank s modulo ``banks``."""
 
     slots: int = whole(4, 1 << 16, power_of_two=True, default=4096)  #: most AllReduces under way
-    #: most beats of frames that can wait at each port
+    #: most beats of frames that can wait at each port; see :attr:`lossless_depth`
     ingress_depth: int = whole(32, 1 << 16, power_of_two=True, default=512)
     #: most beats of answers that can wait at each port
     egress_depth: int = whole(64, 1 << 16, default=512)
@@ -58,6 +58,15 @@ class AllReduceSwitchParams(
     def frames(self) -> FrameFormat:
         """Return the format of frames."""
         return wide_format(self.most_numbers)
+
+    @property
+    def lossless_depth(self) -> int:
+        """Return the ``ingress_depth`` that loses nothing when all hosts begin at once.
+
+        Then a port's first frame waits until the bank has taken a frame of each other port, while
+        frames for other banks come behind it. With less, frames are lost and come after a timeout.
+        """
+        return 1 << ((self.ports - 1) * self.frames.beats).bit_length()
 
     @property
     def fields(self) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,7 @@ def line_rows(progress: Callable[[str], None]) -> Iterator[Row]:
             switch = AllReduceSwitchParams(
                 ports=ports, banks=ports, slots=slots, most_numbers=max(length, MOST)
             )
+            switch = replace(switch, ingress_depth=max(switch.ingress_depth, switch.lossless_depth))
             result = figures(switch, length=length)
             for name, what in (("sent_share", "in"), ("received_share", "out")):
                 yield Row(

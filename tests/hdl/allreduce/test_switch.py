@@ -35,6 +35,14 @@ test_refused_sizes = rejects(
 )
 
 
+def test_queues_of_every_preset_hold_what_all_hosts_send_at_once():
+    design = find_design("allreduce-switch")
+    for params in map(design.params_of, design.presets):
+        assert (
+            params.ingress_depth >= params.lossless_depth > (params.ports - 1) * params.frames.beats
+        )
+
+
 def test_answers_of_every_preset_leave_within_12_cycles():
     design = find_design("allreduce-switch")
     assert max(AllReduceSwitch(design.params_of(name)).latency for name in design.presets) <= 12
