@@ -49,7 +49,7 @@ def switch(
         int | None,
         typer.Option(
             min=1,
-            help="With --wide, take frames of up to this many numbers: 256, 512, 1024 or 2048.",
+            help="Take --wide frames of up to this many numbers: 256, 512, 1024 or 2048.",
             show_default="256",
         ),
     ] = None,
